@@ -143,7 +143,7 @@ describe('rejection recorder', () => {
         clock.ms += waitMs
         for (let count = 0; count < times; count += 1) {
           const caller = { accountId: 'acc', keyId: key }
-          const call = { id: `req_${(requests += 1)}`, caller, progress: { model: 'm', stream: false } }
+          const call = { id: `req_${(requests += 1)}`, caller, request: { model: 'm', stream: false } }
           workers[worker]?.record(apiError(code), call)
         }
         if (flush) workers[worker]?.flush()

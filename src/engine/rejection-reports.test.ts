@@ -16,7 +16,7 @@ function startReports() {
   let requests = 0
   const reject = (key: string, code: ApiErrorCode, model = 'm', stream = true): void => {
     const caller = { accountId: `account of ${key}`, keyId: key }
-    reports.record(apiError(code), { id: `req_${(requests += 1)}`, caller, progress: { model, stream } })
+    reports.record(apiError(code), { id: `req_${(requests += 1)}`, caller, request: { model, stream } })
   }
   return { reported, clock, reports, reject }
 }

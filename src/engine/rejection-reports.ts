@@ -4,7 +4,6 @@
  */
 import type { Caller } from '../accounts/directory.ts'
 import type { ApiError } from '../errors.ts'
-import type { RequestProgress } from '../relay/relay-request.ts'
 import { RejectionSummary, type Rejection } from './rejection.ts'
 
 const reportSumsEveryMs = 1000
@@ -14,7 +13,8 @@ const maxModelChars = 256
 export interface RejectedCall {
   readonly id: string
   readonly caller: Pick<Caller, 'accountId' | 'keyId'>
-  readonly progress: Pick<RequestProgress, 'model' | 'stream'>
+  /** `null`: it could not be parsed. */
+  readonly request: { readonly model: string; readonly stream: boolean } | null
 }
 
 export class RejectionReports {
@@ -29,11 +29,11 @@ export class RejectionReports {
     this.#now = now
   }
 
-  record({ code, status }: ApiError, { id, caller, progress }: RejectedCall): void {
+  record({ code, status }: ApiError, { id, caller, request }: RejectedCall): void {
     const at = this.#now()
     const { accountId: account, keyId: key } = caller
-    const { stream } = progress
-    const model = progress.model.slice(0, maxModelChars)
+    const { stream = false } = request ?? {}
+    const model = request?.model.slice(0, maxModelChars) ?? ''
     const rejection = { id, at, account, key, code, status, model, stream, count: 1 }
     this.#summary.enterMinute(at)
     if (this.#summary.pass(rejection)) return this.#report(rejection)

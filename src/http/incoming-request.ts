@@ -1,4 +1,6 @@
 /** A request as the router sees it, independent of any HTTP library. Implemented over node:http and by the fast path. */
+import type { Caller } from '../accounts/directory.ts'
+import type { RequestContext } from '../relay/request-context.ts'
 import type { ResponseWriter } from '../relay/response-writer.ts'
 import type { BodyBudget } from './body.ts'
 
@@ -34,4 +36,20 @@ export interface IncomingRequest {
   respond(commonHeaders: readonly string[]): ResponseWriter
   /** After an early response: half-closes the connection, and gives the caller time to read the response and close it. */
   linger(): void
+}
+
+/** The context of a request to the public API. The router creates it, with all fields, and every phase uses the same. */
+export interface HttpRequestContext extends RequestContext {
+  readonly incoming: IncomingRequest
+  /** Without its version: see `endpointPath`. */
+  readonly path: string
+  /** The caller uses Anthropic's API: errors have its format. */
+  readonly isAnthropic: boolean
+  /** Empty until it is received. */
+  body: Buffer
+}
+
+/** The context once the caller is authenticated. */
+export interface AuthenticatedContext extends HttpRequestContext {
+  readonly caller: Caller
 }

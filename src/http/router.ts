@@ -8,8 +8,7 @@ import { isUnavailable, toApiError } from '../db/store-error.ts'
 import { apiError, type ApiError } from '../errors.ts'
 import { messagesErrorBody } from '../formats/messages-error.ts'
 import { newId } from '../lib/ids.ts'
-import type { ResponseWriter } from '../relay/response-writer.ts'
-import type { IncomingRequest } from './incoming-request.ts'
+import type { AuthenticatedContext, HttpRequestContext, IncomingRequest } from './incoming-request.ts'
 import { BodyBudget } from './body.ts'
 import { ApiKeyAuth } from './api-key-auth.ts'
 import { isConsolePath } from './static-files.ts'
@@ -20,8 +19,8 @@ import { decodePathSegment, endpointPath, requireValidTarget } from './request-t
 import { NodeRequest } from './server/node-request.ts'
 import { statusPathOf } from './status/paths.ts'
 import { balanceBody, billingUsageBody, requestBody, subscriptionBody } from './openai/account.ts'
-import type { RequestProgress } from '../relay/relay-request.ts'
 import { chatCompletions, type ChatDeps } from './openai/chat-completions.ts'
+import { noModels } from '../relay/routing/fallbacks.ts'
 import { messages, messageTokens } from './anthropic/messages.ts'
 import { anthropicModelBody, anthropicModelListBody } from './anthropic/models.ts'
 import { modelBody, modelListBody } from './openai/models.ts'
@@ -35,35 +34,14 @@ export interface RouterDeps extends ChatDeps {
   /** Called with errors that are bugs. */
   readonly onInternalError: (error: unknown, requestId: string) => void
   /** Called for each chat request of an authenticated caller that was rejected before it was admitted. */
-  readonly onRejected: (error: ApiError, request: RejectedRequest) => void
+  readonly onRejected: (error: ApiError, context: AuthenticatedContext) => void
   /** Called for each request without a valid API key, with the caller's address. */
   readonly onUnauthenticated: (address: string) => void
   readonly isDraining: () => boolean
 }
 
-export interface RejectedRequest {
-  readonly id: string
-  readonly caller: Caller
-  readonly progress: RequestProgress
-}
-
-interface RequestContext {
-  readonly id: string
-  readonly request: IncomingRequest
-  /** Without its version: see `endpointPath`. */
-  readonly path: string
-  readonly response: ResponseWriter
-  /** Headers of every response, such as the request's id. */
-  readonly commonHeaders: string[]
-  readonly headers: string[]
-  readonly progress: RequestProgress
-  /** The caller uses Anthropic's API: errors have its format. */
-  readonly isAnthropic: boolean
-  /** `null` until authenticated. */
-  caller: Caller | null
-}
-
 const jsonHeaders = ['content-type', 'application/json']
+const emptyBody = Buffer.alloc(0)
 const noGeminiFormat =
   "This API does not speak Gemini's format. Use /v1/chat/completions (OpenAI) or /v1/messages (Anthropic)."
 /** Called by the console's pages with their session. */
@@ -100,61 +78,66 @@ export class Router {
   }
 
   /** Handles a request to the public API; never throws. */
-  async handleRequest(request: IncomingRequest): Promise<void> {
+  async handleRequest(incoming: IncomingRequest): Promise<void> {
     const id = newId('req')
     const { corsOrigins } = this.#deps.ctx.config
     const commonHeaders = ['x-request-id', id]
-    if (corsOrigins.length > 0) commonHeaders.push(...corsHeaders(corsOrigins, request))
+    if (corsOrigins.length > 0) commonHeaders.push(...corsHeaders(corsOrigins, incoming))
     if (this.#deps.isDraining()) commonHeaders.push('connection', 'close')
-    const progress: RequestProgress = { model: '', stream: false, isAdmitted: false }
-    const path = endpointPath(request.path)
-    const isAnthropic = isAnthropicRequest(request, path)
+    const path = endpointPath(incoming.path)
+    const isAnthropic = isAnthropicRequest(incoming, path)
     if (isAnthropic) commonHeaders.push('request-id', id)
-    const response = request.respond(commonHeaders)
-    const context: RequestContext = {
+    const context: HttpRequestContext = {
       id,
-      request,
+      incoming,
       path,
-      response,
+      isAnthropic,
+      response: incoming.respond(commonHeaders),
       commonHeaders,
       headers: [],
-      progress,
-      isAnthropic,
       caller: null,
+      body: emptyBody,
+      startedMs: 0,
+      request: null,
+      model: null,
+      fallbacks: noModels,
+      claim: null,
+      isAdmitted: false,
     }
     try {
-      if (!(await this.#handleProbe(context))) await this.#route(context)
+      await this.#route(context)
     } catch (error) {
       this.#sendError(context, error)
     }
   }
 
-  /** Health probes and metrics. False: the path is another one. */
-  async #handleProbe({ request, response }: RequestContext): Promise<boolean> {
+  #route(context: HttpRequestContext): void | Promise<void> {
     const { ctx } = this.#deps
+    const { incoming: request, response } = context
     switch (request.path) {
       case '/healthz':
-        response.send(200, jsonHeaders, '{"status":"ok"}')
-        return true
+        return response.send(200, jsonHeaders, '{"status":"ok"}')
       case '/readyz':
         if (!ctx.isReady()) throw apiError('service_unavailable', { retryAfterMs: 1000 })
-        response.send(200, jsonHeaders, '{"status":"ready"}')
-        return true
+        return response.send(200, jsonHeaders, '{"status":"ready"}')
       case '/metrics':
-        response.send(200, ['content-type', 'text/plain; version=0.0.4'], await ctx.metrics())
-        return true
+        return this.#sendMetrics(context)
       default:
-        return false
+        return this.#callEndpoint(context)
     }
   }
 
-  async #route(context: RequestContext): Promise<void> {
+  async #sendMetrics({ response }: HttpRequestContext): Promise<void> {
+    const metrics = await this.#deps.ctx.metrics()
+    response.send(200, ['content-type', 'text/plain; version=0.0.4'], metrics)
+  }
+
+  #callEndpoint(context: HttpRequestContext): void | Promise<void> {
     const { ctx } = this.#deps
-    const { request, response } = context
+    const { incoming: request, path, response } = context
     const { method } = request
     requireValidTarget(request.path)
     requireValidTarget(request.query)
-    const { path } = context
     if (method === 'OPTIONS' && ctx.config.corsOrigins.length > 0) return response.send(204, [], '')
     switch (path) {
       case '/chat/completions':
@@ -162,8 +145,7 @@ export class Router {
         return this.#relayRequest(context, chatCompletions)
       case playgroundPath:
         requireMethod(context, 'POST')
-        context.caller = await authenticateBySession(ctx, request)
-        return this.#relayRequest(context, chatCompletions)
+        return this.#relayFromConsole(context)
       case '/messages':
         requireMethod(context, 'POST')
         return this.#relayRequest(context, messages)
@@ -204,76 +186,77 @@ export class Router {
     throw apiError('not_found', { message: `Unknown endpoint: ${request.path.slice(0, 200)}.` })
   }
 
-  /** Throws 401, or 503 if this node cannot know whether the key exists. */
-  async #authenticate(context: RequestContext): Promise<Caller> {
-    const { request } = context
-    const find = (): Caller | null =>
-      this.apiKeys.authenticateEither(request.header('x-api-key'), request.header('authorization'))
-    // A page of the console is already authenticated by its session.
-    context.caller ??= find()
-    if (!context.caller) {
-      if (!(await this.#deps.ctx.isCurrent())) throw apiError('service_unavailable', { retryAfterMs: 1000 })
-      context.caller = find()
-    }
+  async #relayFromConsole(context: HttpRequestContext): Promise<void> {
+    context.caller = await authenticateBySession(this.#deps.ctx, context.incoming)
+    await this.#relayRequest(context, chatCompletions)
+  }
+
+  /** The caller, whom a page of the console has authenticated by its session. `null`: the key is unknown. */
+  #authenticate(context: HttpRequestContext): Caller | null {
+    const { incoming } = context
+    context.caller ??= this.apiKeys.authenticateEither(
+      incoming.header('x-api-key'),
+      incoming.header('authorization'),
+    )
     const { caller } = context
-    if (!caller) throw apiError('invalid_api_key')
-    this.apiKeys.authorize(caller, request.peer, request.header('x-forwarded-for'))
+    if (caller) this.apiKeys.authorize(caller, incoming.peer, incoming.header('x-forwarded-for'))
     return caller
   }
 
-  async #sendJson(context: RequestContext, body: (caller: Caller) => unknown): Promise<void> {
-    const caller = await this.#authenticate(context)
+  /** Throws 401 for an unknown key, or 503 if this node cannot know whether it exists. */
+  async #authenticateOnceCurrent(context: HttpRequestContext): Promise<Caller> {
+    if (!(await this.#deps.ctx.isCurrent())) throw apiError('service_unavailable', { retryAfterMs: 1000 })
+    const caller = this.#authenticate(context)
+    if (!caller) throw apiError('invalid_api_key')
+    return caller
+  }
+
+  async #sendJson(context: HttpRequestContext, body: (caller: Caller) => unknown): Promise<void> {
+    const caller = this.#authenticate(context) ?? (await this.#authenticateOnceCurrent(context))
     context.response.send(200, jsonHeaders, JSON.stringify(await body(caller)))
   }
 
-  async #relayRequest(context: RequestContext, handle: typeof chatCompletions): Promise<void> {
-    const { request, id, response, commonHeaders, headers, progress } = context
-    const caller = await this.#authenticate(context)
-    const type = request.header('content-type')
+  async #relayRequest(context: HttpRequestContext, handle: typeof chatCompletions): Promise<void> {
+    const { incoming } = context
+    const caller = this.#authenticate(context) ?? (await this.#authenticateOnceCurrent(context))
+    const type = incoming.header('content-type')
     if (type !== undefined && !/^(?:application\/(?:[\w.+-]+\+)?json|text\/plain)\b/i.test(type)) {
       throw apiError('unsupported_media_type')
     }
     if (!this.#deps.ctx.isReady() && !this.#deps.isDraining())
       throw apiError('service_unavailable', { retryAfterMs: 1000 })
-    const body = await request.body(this.bodies, caller.accountId)
+    const body = incoming.body(this.bodies, caller.accountId)
+    context.body = body instanceof Promise ? await body : body
     try {
-      const startedMs = performance.now()
-      const chatContext = {
-        id,
-        caller,
-        httpRequest: request,
-        body,
-        commonHeaders,
-        headers,
-        progress,
-        startedMs,
-      }
-      await handle(this.#deps, chatContext, response)
+      context.startedMs = performance.now()
+      await handle(this.#deps, context)
     } finally {
-      this.bodies.release(caller.accountId, body.length)
+      this.bodies.release(caller.accountId, context.body.length)
     }
   }
 
-  #onUnauthenticated(request: IncomingRequest): void {
-    const address = this.apiKeys.clientAddress(request.peer, request.header('x-forwarded-for'))
-    this.#deps.onUnauthenticated(address)
-  }
-
-  #sendError(context: RequestContext, thrown: unknown): void {
+  #sendError(context: HttpRequestContext, thrown: unknown): void {
     const error = toApiError(thrown)
     if (error !== thrown && !isUnavailable(thrown)) this.#deps.onInternalError(thrown, context.id)
-    const { request, path, response, id, caller, progress } = context
-    if (error.code === 'invalid_api_key') this.#onUnauthenticated(request)
+    const { incoming, path, response, id, isAnthropic } = context
+    if (error.code === 'invalid_api_key') {
+      const address = this.apiKeys.clientAddress(incoming.peer, incoming.header('x-forwarded-for'))
+      this.#deps.onUnauthenticated(address)
+    }
     const isRelayed = /\/(?:chat\/completions|messages)$/.test(path)
-    if (isRelayed && caller && !progress.isAdmitted) this.#deps.onRejected(error, { id, caller, progress })
+    if (isRelayed && isAuthenticated(context) && !context.isAdmitted) this.#deps.onRejected(error, context)
     if (response.isStarted || response.isDisconnected) return
     const headers = [...jsonHeaders, ...context.headers, ...errorHeaders(error)]
-    const { isComplete } = request
+    const { isComplete } = incoming
     if (!isComplete) headers.push('connection', 'close')
-    const body = context.isAnthropic ? messagesErrorBody(error, id) : error.toBody()
+    const body = isAnthropic ? messagesErrorBody(error, id) : error.toBody()
     response.send(error.status, headers, JSON.stringify(body))
-    if (!isComplete) request.linger()
+    if (!isComplete) incoming.linger()
   }
+}
+
+function isAuthenticated(context: HttpRequestContext): context is AuthenticatedContext {
+  return context.caller !== null
 }
 
 /** Anthropic's clients send `anthropic-version` with every request. */
@@ -282,7 +265,7 @@ function isAnthropicRequest(request: IncomingRequest, path: string): boolean {
   return /^\/messages(?:\/|$)/.test(path) || request.header('anthropic-version') !== undefined
 }
 
-function requireMethod({ request: { method }, headers }: RequestContext, allowed: 'GET' | 'POST'): void {
+function requireMethod({ incoming: { method }, headers }: HttpRequestContext, allowed: 'GET' | 'POST'): void {
   if (method === allowed || (method === 'HEAD' && allowed === 'GET')) return
   headers.push('allow', allowed === 'GET' ? 'GET, HEAD' : allowed)
   throw apiError('method_not_allowed', { message: `Method not allowed. Use ${allowed}.` })

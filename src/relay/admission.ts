@@ -1,10 +1,9 @@
 /** Admission: holds money for a request, replays the response of a repeated request, or rejects the request. */
 import { apiError } from '../errors.ts'
 import type { StoredResponse } from '../usage/stored-responses.ts'
-import type { RelayRequest, RelayDeps } from './relay-request.ts'
-import type { HoldRequest, HoldGranted } from './ledger-client.ts'
+import type { RelayContext, RelayDeps } from './request-context.ts'
+import type { HoldGranted, HoldRequest, HoldResponse } from './ledger-client.ts'
 import { inputEstimateForHold } from './request/token-estimate.ts'
-import type { ResponseWriter } from './response-writer.ts'
 import { storedBody, holdWithClaim } from './idempotency.ts'
 import { rateLimitHeaders } from './rate-headers.ts'
 import { replay } from './streaming/response-capture.ts'
@@ -15,34 +14,26 @@ import { replay } from './streaming/response-capture.ts'
  */
 export async function replayResponse(
   deps: RelayDeps,
-  relayRequest: RelayRequest,
-  writer: ResponseWriter,
+  context: RelayContext,
   stored: StoredResponse,
 ): Promise<void> {
-  const { id, caller, claim, commonHeaders, progress, request } = relayRequest
+  const { id, caller, claim, commonHeaders } = context
   if (!claim) throw new Error('Only a request with an Idempotency-Key can be replayed.')
   const body = storedBody(stored, claim)
   await deps.ledger.takeReplay(id, caller.keyId)
-  progress.isAdmitted = true
+  context.isAdmitted = true
   for (const [index, value] of commonHeaders.entries()) {
     if (value === id) commonHeaders[index] = stored.requestId
   }
-  replay(body, writer, {
-    cost: stored.cost,
-    format: request.format,
-    headers: ['idempotent-replayed', 'true'],
-  })
-  deps.onReplay(relayRequest, stored.requestId)
+  replay(body, stored.cost, context.response, context.request.format)
+  deps.onReplay(context, stored.requestId)
 }
 
-/** Throws an `ApiError` if the request is rejected. `StoredResponse`: of the first request with its key. */
-export async function admit(
-  deps: RelayDeps,
-  relayRequest: RelayRequest,
-): Promise<HoldGranted | StoredResponse> {
-  const { request, model, caller, claim } = relayRequest
+/** Holds money for a request. `StoredResponse`: of the first request with its key. */
+export function requestHold(deps: RelayDeps, context: RelayContext): Promise<HoldResponse | StoredResponse> {
+  const { request, model, caller, claim } = context
   const holdRequest: HoldRequest = {
-    id: relayRequest.id,
+    id: context.id,
     keyId: caller.keyId,
     model: model.id,
     inputTokens: inputEstimateForHold(request.bytes, request.embedded),
@@ -50,11 +41,14 @@ export async function admit(
     requestedTokens: request.maxOutputTokens,
     stream: request.stream,
   }
-  const response = claim
-    ? await holdWithClaim(deps, caller.accountId, holdRequest, claim)
-    : await deps.ledger.hold(holdRequest)
-  if ('requestId' in response) return response
-  if (response.rates) relayRequest.headers.push(...rateLimitHeaders(response.rates))
-  if (!response.granted) throw apiError(response.code, response.detail)
-  return response
+  if (claim) return holdWithClaim(deps, caller.accountId, holdRequest, claim)
+  return deps.ledger.hold(holdRequest)
+}
+
+/** Admits the request, with its rate limits in the headers. Throws an `ApiError` if it is rejected. */
+export function admit(context: RelayContext, hold: HoldResponse): HoldGranted {
+  if (hold.rates) context.headers.push(...rateLimitHeaders(hold.rates))
+  if (!hold.granted) throw apiError(hold.code, hold.detail)
+  context.isAdmitted = true
+  return hold
 }

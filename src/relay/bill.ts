@@ -20,18 +20,14 @@ export function maxOutputTokensOf(model: PricedModel): number {
   return model.maxOutputTokens ?? model.contextTokens
 }
 
-/** The bill of a complete response. `outputTokens`: by the estimate rule. */
+/** The bill of a complete response, or of one whose usage is known. */
 export function billFromUsage(
-  providerUsage: TokenUsage | null,
-  outputTokens: number,
-  about: { readonly model: PricedModel; readonly request: CallerRequest },
+  { usage: reported, tokens }: { readonly usage: TokenUsage | null; readonly tokens: number },
+  { model, request }: { readonly model: PricedModel; readonly request: CallerRequest },
 ): Bill {
-  if (!providerUsage) return billFromEstimate(outputTokens, about.request)
-  const bounds = {
-    input: about.model.contextTokens,
-    output: Math.max(about.model.contextTokens, maxOutputTokensOf(about.model)) * about.request.n,
-  }
-  const { usage, isClamped } = clampUsage(providerUsage, bounds)
+  if (!reported) return billFromEstimate(tokens, request)
+  const output = Math.max(model.contextTokens, maxOutputTokensOf(model)) * request.n
+  const { usage, isClamped } = clampUsage(reported, { input: model.contextTokens, output })
   return { usage, cause: 'provider', isClamped }
 }
 

@@ -14,40 +14,32 @@ export type EndReason =
   /** The relay shuts down and its grace period is over. */
   | { readonly kind: 'shutdown' }
 
-export interface RequestResult {
-  readonly httpStatus: number
-  readonly outcome: RequestOutcome['outcome']
-  readonly finish: string | null
-  readonly errorCode: string | null
-  readonly fault?: string | undefined
-  readonly faultUpstream?: string | undefined
-  readonly firstTokenMs: number | null
-}
+/** The part of a request's outcome that depends on how it ended. */
+export type RequestResult = Pick<
+  RequestOutcome,
+  'httpStatus' | 'outcome' | 'finish' | 'errorCode' | 'fault' | 'faultUpstream' | 'firstTokenMs'
+>
 
 /** The outcome of an attempt whose request was not successful. */
-export function attemptOutcome(result: RequestResult): 'failed' | 'aborted' {
-  return result.outcome === 'aborted' || result.outcome === 'ended' ? 'aborted' : 'failed'
+export function attemptOutcome({ outcome }: RequestResult): 'failed' | 'aborted' {
+  return outcome === 'aborted' || outcome === 'ended' ? 'aborted' : 'failed'
 }
+
+const streamResults = {
+  complete: { httpStatus: 200, outcome: 'ok', errorCode: null },
+  'out-of-credit': { httpStatus: 200, outcome: 'ended', errorCode: 'insufficient_quota' },
+  shutdown: { httpStatus: 200, outcome: 'ended', errorCode: 'service_unavailable' },
+  disconnected: { httpStatus: 200, outcome: 'aborted', errorCode: null },
+  'store-unavailable': { httpStatus: 200, outcome: 'failed', errorCode: 'service_unavailable' },
+  'upstream-error': { httpStatus: 200, outcome: 'truncated', errorCode: 'upstream_unavailable' },
+} as const satisfies Record<EndReason['kind'], Partial<RequestOutcome>>
 
 /** The result of a streaming request. */
 export function streamResult(
-  endReason: EndReason,
+  { kind }: EndReason,
   wasAborted: boolean,
 ): Pick<RequestResult, 'httpStatus' | 'outcome' | 'errorCode'> {
-  switch (endReason.kind) {
-    case 'complete':
-      return { httpStatus: 200, outcome: wasAborted ? 'aborted' : 'ok', errorCode: null }
-    case 'out-of-credit':
-      return { httpStatus: 200, outcome: 'ended', errorCode: 'insufficient_quota' }
-    case 'shutdown':
-      return { httpStatus: 200, outcome: 'ended', errorCode: 'service_unavailable' }
-    case 'disconnected':
-      return { httpStatus: 200, outcome: 'aborted', errorCode: null }
-    case 'store-unavailable':
-      return { httpStatus: 200, outcome: 'failed', errorCode: 'service_unavailable' }
-    case 'upstream-error':
-      return { httpStatus: 200, outcome: 'truncated', errorCode: 'upstream_unavailable' }
-  }
+  return streamResults[kind === 'complete' && wasAborted ? 'disconnected' : kind]
 }
 
 /** The error that ends an incomplete stream. */

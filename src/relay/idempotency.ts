@@ -5,9 +5,9 @@
 import { createHash } from 'node:crypto'
 import { apiError } from '../errors.ts'
 import type { IdempotencyClaim } from '../ledger/events.ts'
-import type { StoredResponse, StoredResponses } from '../usage/stored-responses.ts'
-import type { LedgerClient, HoldResponse, HoldRequest } from './ledger-client.ts'
-import type { DrainBounds } from './streaming/stream-pipeline.ts'
+import type { StoredResponse } from '../usage/stored-responses.ts'
+import type { HoldResponse, HoldRequest } from './ledger-client.ts'
+import type { DrainBounds, RelayDeps } from './request-context.ts'
 
 export const headerName = 'Idempotency-Key'
 /** 1 to 255 visible ASCII characters. */
@@ -31,14 +31,9 @@ export function createClaim(key: string, path: string, body: Buffer): Idempotenc
   return { key: digest(key), body: digest(path.replace(/^\/v1/, ''), body) }
 }
 
-export interface IdempotencyDeps {
-  readonly ledger: LedgerClient
-  readonly storedResponses: StoredResponses
-}
-
 /** Claims the key together with a hold, or finds the response of the first request with the key. */
 export async function holdWithClaim(
-  { ledger, storedResponses }: IdempotencyDeps,
+  { ledger, storedResponses }: RelayDeps,
   account: string,
   request: HoldRequest,
   claim: IdempotencyClaim,

@@ -6,12 +6,9 @@
 import { performance } from 'node:perf_hooks'
 import { apiError, asApiError } from '../errors.ts'
 import { formatAmount } from '../lib/money.ts'
-import type { SlotMap } from '../lib/slot-map.ts'
-import { admit, replayResponse } from './admission.ts'
-import { conversationHash } from './routing/affinity.ts'
-import type { RelayRequest, RelayDeps, ActiveRequest } from './relay-request.ts'
-import type { StreamedResponse } from './routing/attempt.ts'
-import { billFromUsage, billFromEstimate, maxOutputTokensOf, type Bill } from './bill.ts'
+import { admit, replayResponse, requestHold } from './admission.ts'
+import type { RelayContext, RelayDeps, ActiveRequest } from './request-context.ts'
+import { billFromUsage, billFromEstimate, type Bill } from './bill.ts'
 import type { ResponseToStore } from '../ledger/transaction.ts'
 import type { RequestOutcome } from '../ledger/request-row.ts'
 import type { HoldGranted } from './ledger-client.ts'
@@ -23,256 +20,208 @@ import {
   type EndReason,
   type RequestResult,
 } from './end-reason.ts'
-import type { ResponseWriter } from './response-writer.ts'
 import { Failover } from './routing/failover.ts'
 import { errorSummary, apiErrorFromUpstream, mostActionableError } from './routing/upstream-error.ts'
 import { idempotentDrain } from './idempotency.ts'
 import { UsageMeter } from './streaming/usage-meter.ts'
-import { captureBuffered, ResponseCapture } from './streaming/response-capture.ts'
-import type { BufferedResponse } from './routing/buffered-response.ts'
-
-/** Optional parts of a settlement. */
-interface SettlementExtras {
-  readonly fault?: string | null
-  readonly response?: ResponseToStore | null
-}
+import { captureBuffered } from './streaming/response-capture.ts'
 
 /** Relays one request. Throws an `ApiError` if nothing has been sent. */
-export async function relayChat(
-  deps: RelayDeps,
-  relayRequest: RelayRequest,
-  writer: ResponseWriter,
-  activeRequests: SlotMap<ActiveRequest>,
-): Promise<void> {
-  const hold = await admit(deps, relayRequest)
-  if ('requestId' in hold) return replayResponse(deps, relayRequest, writer, hold)
-  relayRequest.progress.isAdmitted = true
-  const session = new RelaySession(deps, relayRequest, writer, hold)
-  const slot = activeRequests.insert(session)
+export async function relayChat(deps: RelayDeps, context: RelayContext): Promise<void> {
+  const hold = await requestHold(deps, context)
+  if ('requestId' in hold) return replayResponse(deps, context, hold)
+  const session = new RelaySession(deps, context, admit(context, hold))
+  const slot = deps.activeRequests.insert(session)
   try {
-    await (relayRequest.request.stream ? session.runStreaming() : session.runNonStreaming())
+    await (context.request.stream ? session.runStreaming() : session.runNonStreaming())
   } catch (error) {
     await session.abandon(error)
     throw error
   } finally {
-    activeRequests.remove(slot)
+    deps.activeRequests.remove(slot)
   }
 }
 
 class RelaySession implements ActiveRequest {
   readonly #deps: RelayDeps
-  readonly #request: RelayRequest
-  readonly #writer: ResponseWriter
+  readonly #context: RelayContext
   readonly #hold: HoldGranted
   readonly #failover: Failover
   #pipeline: StreamPipeline | null = null
   #isSettled = false
   #isShutDown = false
 
-  constructor(deps: RelayDeps, relayRequest: RelayRequest, writer: ResponseWriter, hold: HoldGranted) {
+  constructor(deps: RelayDeps, context: RelayContext, hold: HoldGranted) {
     this.#deps = deps
-    this.#request = relayRequest
-    this.#writer = writer
+    this.#context = context
     this.#hold = hold
-    const { request, model, fallbacks, caller } = relayRequest
-    const conversation = model.affinity ? conversationHash(caller.accountId, request) : null
-    const { maximumTokens } = hold
-    this.#failover = new Failover(
-      { request, maximumTokens, models: [model, ...fallbacks], conversation },
-      deps,
-    )
+    this.#failover = new Failover(deps, context, hold.maximumTokens)
   }
 
   end(endReason: EndReason): void {
     this.#isShutDown = true
-    if (this.#pipeline) this.#pipeline.end(endReason)
-    this.#failover.attempt?.destroy()
+    this.#pipeline?.end(endReason)
+    this.#failover.cancel()
   }
 
   get #ageMs(): number {
-    return performance.now() - this.#request.startedMs
+    return Math.round(performance.now() - this.#context.startedMs)
   }
 
   async runNonStreaming(): Promise<void> {
-    const isStored = this.#request.claim !== null
-    const isCancelled = (): boolean => (this.#writer.isDisconnected && !isStored) || this.#isShutDown
+    const { response: writer, claim, headers } = this.#context
+    const failover = this.#failover
     let drainTimer: NodeJS.Timeout | null = null
     // Created first and then assigned: docs/decisions/0026-request-objects-in-the-young-generation.md.
     const onDisconnect = (): void => {
-      const { attempt, route } = this.#failover
-      const isDrained = route?.upstream.onAbort === 'drain'
-      if (isStored) drainTimer = setTimeout(() => this.end({ kind: 'disconnected' }), idempotentDrain.ms)
-      else if (isDrained) drainTimer = setTimeout(() => attempt?.destroy(), this.#deps.drain.ms)
-      else attempt?.destroy()
+      if (claim) {
+        drainTimer = setTimeout(() => this.end({ kind: 'disconnected' }), idempotentDrain.ms)
+      } else if (failover.drainsOnAbort) {
+        failover.isCancelled = true
+        drainTimer = setTimeout(() => failover.cancel(), this.#deps.drain.ms)
+      } else failover.cancel()
     }
-    this.#writer.onDisconnect = onDisconnect
-    const response = await this.#failover.firstResponse(isCancelled)
+    writer.onDisconnect = onDisconnect
+    if (writer.isDisconnected) onDisconnect()
+    const response = await failover.firstResponse()
     if (drainTimer) clearTimeout(drainTimer)
-    if (response?.kind === 'buffered' && !this.#isShutDown) await this.#sendBuffered(response)
-    else await this.#fail(this.#writer.isDisconnected)
-  }
-
-  async #sendBuffered(response: BufferedResponse): Promise<void> {
-    this.#failover.reportEnd('complete')
-    this.#failover.addModelHeader(this.#request.headers)
+    if (response?.kind !== 'buffered' || this.#isShutDown) return this.#fail(writer.isDisconnected)
+    failover.reportEnd('complete')
+    failover.addModelHeader()
     const meter = new UsageMeter()
     const facts = meter.read(response.json)
-    const bill =
-      facts.hasContent || facts.hasFinish ? billFromUsage(meter.usage, meter.tokens, this.#request) : null
+    const bill = facts.hasContent || facts.hasFinish ? billFromUsage(meter, this.#context) : null
     const result: RequestResult = {
       httpStatus: 200,
-      outcome: this.#writer.isDisconnected ? 'aborted' : 'ok',
+      outcome: writer.isDisconnected ? 'aborted' : 'ok',
       finish: meter.finishReason,
       errorCode: null,
       firstTokenMs: null,
     }
-    const charge = await this.#settle(bill, result, {
-      response: this.#responseToStore(true, () => captureBuffered(response.bytes, this.#request.headers)),
-    })
-    const headers = ['content-type', 'application/json', 'x-sluice-cost', formatAmount(charge)]
-    this.#writer.send(200, [...headers, ...this.#request.headers], response.bytes)
+    const stored = claim && this.#responseToStore(true, captureBuffered(response.bytes, headers))
+    const charge = await this.#settle(bill, result, null, stored)
+    const own = ['content-type', 'application/json', 'x-sluice-cost', formatAmount(charge)]
+    writer.send(200, [...own, ...headers], response.bytes)
   }
 
   async runStreaming(): Promise<void> {
-    const { request, model } = this.#request
-    let inputTokens: number | null = null
-    const pipeline = new StreamPipeline(this.#writer, this.#deps.ledger, this.#hold, {
-      id: this.#request.id,
-      format: request.format,
-      inputTokens: () => (inputTokens ??= request.inputTokens()),
-      maxTokens: Math.min(request.maxOutputTokens ?? Infinity, maxOutputTokensOf(model)) * request.n,
-      headers: this.#request.headers,
-      keepAliveMs: this.#deps.keepAliveMs,
-      slowClientMs: this.#deps.slowClientMs,
-      capture: this.#request.claim && { response: new ResponseCapture(), drain: idempotentDrain },
-    })
+    const failover = this.#failover
+    const pipeline = new StreamPipeline(this.#deps, this.#context, this.#hold, failover)
     this.#pipeline = pipeline
-    void pipeline.ended.then(() => this.#failover.attempt?.destroyUnlessDone())
-    const response = await this.#failover.firstResponse(() => pipeline.isEnded)
-    if (response?.kind === 'stream' && !pipeline.isEnded) await this.#sendStream(pipeline, response)
-    else await this.#fail(pipeline.wasAborted)
-  }
-
-  async #sendStream(pipeline: StreamPipeline, { stream }: StreamedResponse): Promise<void> {
-    const { attempt, route } = this.#failover
-    if (!attempt || !route) throw new Error('A response without an attempt.')
-    this.#failover.addModelHeader(this.#request.headers)
+    const response = await failover.firstResponse()
+    if (response?.kind !== 'stream' || pipeline.isEnded) return this.#fail(pipeline.wasAborted)
+    failover.addModelHeader()
     const firstTokenMs = this.#ageMs
-    const { meter } = stream
-    pipeline.attach(attempt, stream, route.upstream.onAbort === 'drain' ? this.#deps.drain : null)
+    const { meter } = response.stream
+    pipeline.attach(response.stream)
     const endReason = await pipeline.ended
-    this.#failover.reportEnd(upstreamOutcome(endReason))
+    failover.reportEnd(upstreamOutcome(endReason))
     const bill = this.#billStream(endReason, meter, pipeline)
-    const result = streamResult(endReason, pipeline.wasAborted)
+    const result = {
+      ...streamResult(endReason, pipeline.wasAborted),
+      finish: meter.finishReason,
+      firstTokenMs,
+    }
     const fault = endReason.kind === 'upstream-error' ? errorSummary(endReason.error) : null
     const isComplete = endReason.kind === 'complete' || endReason.kind === 'out-of-credit'
-    const stored = this.#responseToStore(isComplete, () => pipeline.captureResponse(endReason, bill.usage))
-    const charge = await this.#settle(
-      bill,
-      { ...result, finish: meter.finishReason, firstTokenMs },
-      { fault, response: stored },
-    )
-    await pipeline.finish(endReason, charge, bill.usage)
+    const stored =
+      this.#context.claim &&
+      this.#responseToStore(isComplete, pipeline.captureResponse(endReason, bill.usage))
+    const charge = await this.#settle(bill, result, fault, stored)
+    const drained = pipeline.drain(endReason)
+    if (drained) await drained
+    pipeline.finish(endReason, charge, bill.usage)
   }
 
   /** A complete response is billed by the provider's usage, a truncated one by what was received of it. */
   #billStream(endReason: EndReason, meter: UsageMeter, pipeline: StreamPipeline): Bill {
-    const { request } = this.#request
-    if (endReason.kind === 'complete') return billFromUsage(meter.usage, meter.tokens, this.#request)
+    const { request } = this.#context
     if (endReason.kind === 'out-of-credit') return billFromEstimate(pipeline.deliveredTokens, request)
-    return meter.finishReason !== null && meter.usage
-      ? billFromUsage(meter.usage, meter.tokens, this.#request)
+    return endReason.kind === 'complete' || meter.finishReason !== null
+      ? billFromUsage(meter, this.#context)
       : billFromEstimate(meter.tokens, request)
   }
 
   /** No upstream responded, or the caller disconnected before: nothing is charged. */
   async #fail(wasAborted: boolean): Promise<void> {
-    const upstreamError = mostActionableError(this.#failover.errors)
+    const { errors, attempts } = this.#failover
+    const upstreamError = mostActionableError(errors)
     const error = this.#isShutDown ? apiError('service_unavailable') : apiErrorFromUpstream(upstreamError)
-    await this.#settle(
-      null,
-      {
-        httpStatus: wasAborted ? 499 : error.status,
-        outcome: wasAborted ? 'aborted' : 'failed',
-        finish: null,
-        errorCode: wasAborted ? null : error.code,
-        fault: this.#failover.errors.at(-1)?.kind,
-        faultUpstream: this.#failover.attempts.at(-1)?.upstream,
-        firstTokenMs: null,
-      },
-      { fault: errorSummary(upstreamError) },
-    )
-    if (this.#writer.isDisconnected) return
-    if (this.#pipeline?.fail(error)) return
-    throw error
+    const result: RequestResult = {
+      httpStatus: wasAborted ? 499 : error.status,
+      outcome: wasAborted ? 'aborted' : 'failed',
+      finish: null,
+      errorCode: wasAborted ? null : error.code,
+      fault: errors.at(-1)?.kind,
+      faultUpstream: attempts.at(-1)?.upstream,
+      firstTokenMs: null,
+    }
+    await this.#settle(null, result, errorSummary(upstreamError))
+    if (!this.#context.response.isDisconnected && !this.#pipeline?.fail(error)) throw error
   }
 
   /** Handles an internal error: releases the hold without a charge and ends a started response with an error. */
   async abandon(cause: unknown): Promise<void> {
-    this.#failover.attempt?.destroy()
+    this.#failover.cancel()
     const error = asApiError(cause)
     if (!this.#isSettled) {
-      const errorCode = error.code
-      const result = { httpStatus: error.status, errorCode, finish: null, firstTokenMs: null }
-      await this.#settle(null, { ...result, outcome: 'failed' })
+      const { status: httpStatus, code: errorCode } = error
+      await this.#settle(null, { httpStatus, outcome: 'failed', errorCode, finish: null, firstTokenMs: null })
     }
     this.#pipeline?.fail(error)
   }
 
-  /** The response to store for repeated requests; null without an `Idempotency-Key`. */
-  #responseToStore(isComplete: boolean, capture: () => Uint8Array | null): ResponseToStore | null {
-    if (!this.#request.claim) return null
-    const bytes = capture()
-    const sealed = bytes && this.#deps.storedResponses.seal(bytes, this.#request.id)
+  /** The response to store for repeated requests. `bytes` null: it is too large. */
+  #responseToStore(isComplete: boolean, bytes: Uint8Array | null): ResponseToStore {
+    const sealed = bytes && this.#deps.storedResponses.seal(bytes, this.#context.id)
     return { sealed, isComplete }
   }
 
-  async #settle(bill: Bill | null, result: RequestResult, extras: SettlementExtras = {}): Promise<bigint> {
+  async #settle(
+    bill: Bill | null,
+    result: RequestResult,
+    fault: string | null = null,
+    response: ResponseToStore | null = null,
+  ): Promise<bigint> {
     this.#isSettled = true
-    const { id, caller, request, model } = this.#request
+    const { id, caller, request, model } = this.#context
     const upstreamCost = this.#failover.finish(result.outcome === 'ok' ? 'ok' : attemptOutcome(result), bill)
+    const { attempts, fallbackModel: servedModel, route } = this.#failover
     const outcome: RequestOutcome = {
       ...result,
-      upstream: this.#failover.route?.upstream.id ?? null,
-      durationMs: Math.round(this.#ageMs),
-      firstTokenMs: result.firstTokenMs === null ? null : Math.round(result.firstTokenMs),
-      attempts: JSON.stringify(this.#failover.attempts),
+      upstream: route?.upstream.id ?? null,
+      durationMs: this.#ageMs,
+      attempts: JSON.stringify(attempts),
       upstreamCost: upstreamCost?.toString() ?? null,
       isClamped: bill?.isClamped ?? false,
       stream: request.stream,
       model: model.id,
     }
-    const cause = bill?.cause ?? 'estimate'
-    const settlement = {
-      id,
-      usage: bill?.usage ?? null,
-      cause,
-      servedModel: this.#failover.fallbackModel,
-      outcome,
-    }
-    const line = {
-      id,
-      account: caller.accountId,
-      key: caller.keyId,
-      usage: bill?.usage ?? null,
-      fault: extras.fault ?? null,
-      attempts: this.#failover.attempts,
-    }
+    const usage = bill?.usage ?? null
+    const { accountId: account, keyId: key } = caller
+    const log = (logged: RequestOutcome, cost: bigint | null): void =>
+      this.#deps.logRequest({ id, account, key, usage, fault, attempts, outcome: logged, cost })
     try {
-      const cost = await this.#deps.ledger.settle(settlement, extras.response ?? null)
-      this.#deps.logRequest({ ...line, outcome, cost })
+      const settlement = { id, usage, cause: bill?.cause ?? 'estimate', servedModel, outcome }
+      const cost = await this.#deps.ledger.settle(settlement, response)
+      log(outcome, cost)
       return cost
     } catch (error) {
-      this.#deps.logRequest({ ...line, outcome: this.#unsettledOutcome(outcome, error), cost: null })
+      log(this.#unsettledOutcome(outcome, error), null)
       throw error
     }
   }
 
   /** What the caller sees of a settlement that could not be written in time. */
   #unsettledOutcome(outcome: RequestOutcome, cause: unknown): RequestOutcome {
-    if (this.#writer.isDisconnected) return outcome
+    const { isDisconnected, isStarted } = this.#context.response
+    if (isDisconnected) return outcome
     const { status, code } = asApiError(cause)
-    const httpStatus = this.#writer.isStarted ? outcome.httpStatus : status
-    return { ...outcome, httpStatus, outcome: 'failed', errorCode: code }
+    return {
+      ...outcome,
+      httpStatus: isStarted ? outcome.httpStatus : status,
+      outcome: 'failed',
+      errorCode: code,
+    }
   }
 }

@@ -3,41 +3,28 @@
  * it to the relay.
  */
 import { countTokens } from '../../relay/count-tokens.ts'
-import type { ResponseWriter } from '../../relay/response-writer.ts'
-import { readMessagesRequest, type MessagesHeaders } from '../../relay/request/messages-request.ts'
+import { readMessagesRequest, type MessagesRequest } from '../../relay/request/messages-request.ts'
 import { rateLimitHeaders } from '../../relay/rate-headers.ts'
-import {
-  relayRequest,
-  requireModel,
-  type ChatRequestContext,
-  type ChatDeps,
-} from '../openai/chat-completions.ts'
+import { addRequest, relayRequest, type ChatDeps } from '../openai/chat-completions.ts'
+import type { HttpRequestContext } from '../incoming-request.ts'
 
-function headersOf({ httpRequest }: ChatRequestContext): MessagesHeaders {
-  return { version: httpRequest.header('anthropic-version'), beta: httpRequest.header('anthropic-beta') }
+function readRequest({ incoming, body }: HttpRequestContext, isTokenCount: boolean): MessagesRequest {
+  const version = incoming.header('anthropic-version')
+  const beta = incoming.header('anthropic-beta')
+  return readMessagesRequest(body, { headers: { version, beta }, isTokenCount })
 }
 
 /** Throws an `ApiError` if nothing has been sent. */
-export async function messages(
-  deps: ChatDeps,
-  context: ChatRequestContext,
-  response: ResponseWriter,
-): Promise<void> {
-  const request = readMessagesRequest(context.body, { headers: headersOf(context), isTokenCount: false })
-  await relayRequest(deps, context, request, response)
+export function messages(deps: ChatDeps, context: HttpRequestContext): Promise<void> {
+  return relayRequest(deps, context, readRequest(context, false))
 }
 
 /** Throws an `ApiError` if nothing has been sent. */
-export async function messageTokens(
-  deps: ChatDeps,
-  context: ChatRequestContext,
-  response: ResponseWriter,
-): Promise<void> {
-  const request = readMessagesRequest(context.body, { headers: headersOf(context), isTokenCount: true })
-  const { caller } = context
-  const model = requireModel(deps.catalog, caller, request.model)
-  const rates = await deps.relay.ledger.takeTokenCount(context.id, caller.keyId)
-  const body = await countTokens(deps.relay, { caller, model, request }, response)
+export async function messageTokens(deps: ChatDeps, context: HttpRequestContext): Promise<void> {
+  const request = readRequest(context, true)
+  addRequest(deps.catalog, context, request)
+  const rates = await deps.relay.ledger.takeTokenCount(context.id, context.caller.keyId)
+  const body = await countTokens(deps.relay, context, request)
   const headers = ['content-type', 'application/json', ...rateLimitHeaders(rates), ...context.headers]
-  response.send(200, headers, body)
+  context.response.send(200, headers, body)
 }

@@ -3,21 +3,17 @@ import { allowsModel } from '../../accounts/allowlists.ts'
 import type { Caller } from '../../accounts/directory.ts'
 import type { Catalog, PricedModel } from '../../catalog/catalog.ts'
 import { apiError } from '../../errors.ts'
-import type { RequestProgress, RelayDeps, ActiveRequest } from '../../relay/relay-request.ts'
+import type { RelayContext, RelayDeps } from '../../relay/request-context.ts'
 import type { CallerRequest } from '../../relay/request/caller-format.ts'
-import type { ResponseWriter } from '../../relay/response-writer.ts'
-import type { SlotMap } from '../../lib/slot-map.ts'
 import { createClaim } from '../../relay/idempotency.ts'
 import { relayChat } from '../../relay/relay.ts'
-import type { IncomingRequest } from '../incoming-request.ts'
+import type { HttpRequestContext } from '../incoming-request.ts'
 import { fallbackModels } from '../../relay/routing/fallbacks.ts'
 import { readChatRequest } from '../../relay/request/request-body.ts'
 
 export interface ChatDeps {
   readonly relay: RelayDeps
   readonly catalog: Catalog
-  /** Active requests. */
-  readonly running: SlotMap<ActiveRequest>
 }
 
 /** The model of this name, if the caller's key may use it. Throws 403 or 404 with `param: 'model'`. */
@@ -33,53 +29,32 @@ export function requireModel(catalog: Catalog, caller: Caller, name: string): Pr
   return model
 }
 
-export interface ChatRequestContext {
-  readonly id: string
-  readonly caller: Caller
-  readonly httpRequest: IncomingRequest
-  readonly body: Buffer
-  /** Headers of every response, such as the request's id. */
-  readonly commonHeaders: string[]
-  readonly headers: string[]
-  readonly progress: RequestProgress
-  /** `performance.now()` when the request was received. */
-  readonly startedMs: number
-}
-
 /** Throws an `ApiError` if nothing has been sent. */
-export async function chatCompletions(
-  deps: ChatDeps,
-  context: ChatRequestContext,
-  response: ResponseWriter,
-): Promise<void> {
-  await relayRequest(deps, context, readChatRequest(context.body), response)
+export function chatCompletions(deps: ChatDeps, context: HttpRequestContext): Promise<void> {
+  return relayRequest(deps, context, readChatRequest(context.body))
 }
 
 /** Common to all API formats: checks the model, then relays the request. */
 export function relayRequest(
   deps: ChatDeps,
-  context: ChatRequestContext,
+  context: HttpRequestContext,
   request: CallerRequest,
-  response: ResponseWriter,
 ): Promise<void> {
-  context.progress.model = request.model
-  context.progress.stream = request.stream
-  const model = requireModel(deps.catalog, context.caller, request.model)
-  const { id, caller, httpRequest, commonHeaders, headers, progress, startedMs } = context
-  const key = httpRequest.header('idempotency-key')
-  const claim = key === undefined ? null : createClaim(key, httpRequest.path, context.body)
-  const fallbacks = fallbackModels(deps.catalog, model, caller)
-  const chatRequest = {
-    id,
-    caller,
-    model,
-    fallbacks,
-    request,
-    claim,
-    commonHeaders,
-    headers,
-    progress,
-    startedMs,
-  }
-  return relayChat(deps.relay, chatRequest, response, deps.running)
+  addRequest(deps.catalog, context, request)
+  const { incoming, model, caller } = context
+  const key = incoming.header('idempotency-key')
+  if (key !== undefined) context.claim = createClaim(key, incoming.path, context.body)
+  context.fallbacks = fallbackModels(deps.catalog, model, caller)
+  return relayChat(deps.relay, context)
+}
+
+/** Adds the request to the context, and the model if the caller's key may use it. Throws 403 or 404 otherwise. */
+export function addRequest(
+  catalog: Catalog,
+  context: HttpRequestContext,
+  request: CallerRequest,
+): asserts context is HttpRequestContext & RelayContext {
+  context.request = request
+  if (!context.caller) throw new Error('Only the request of an authenticated caller can be relayed.')
+  context.model = requireModel(catalog, context.caller, request.model)
 }

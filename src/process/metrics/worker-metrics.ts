@@ -1,7 +1,7 @@
 /** The metrics of one worker, for `/metrics`. */
 import { Counter, Histogram, Registry } from '@prometheus-io/client'
 import type { ApiErrorCode } from '../../errors.ts'
-import type { RequestLogLine } from '../../relay/relay-request.ts'
+import type { RequestLogLine } from '../../relay/request-context.ts'
 import { registerEventLoopLag } from './event-loop-lag.ts'
 
 const routeLabels = ['model', 'upstream'] as const

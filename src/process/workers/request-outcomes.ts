@@ -1,6 +1,6 @@
 /** The log lines of requests. */
 import { formatAmount } from '../../lib/money.ts'
-import type { RequestLogLine } from '../../relay/relay-request.ts'
+import type { RequestLogLine } from '../../relay/request-context.ts'
 
 /**
  * One log line per request: caller, model, outcome and cost; no prompt, no response text, no secret. With all attempts,

@@ -19,7 +19,7 @@ import { defaultClientBounds, HttpClient } from '../../lib/http-client/http-clie
 import { createLog, type Log } from '../../lib/log.ts'
 import { createSealer, type Sealer } from '../../lib/encryption.ts'
 import { SlotMap } from '../../lib/slot-map.ts'
-import type { RelayDeps, ActiveRequest } from '../../relay/relay-request.ts'
+import type { RelayDeps } from '../../relay/request-context.ts'
 import { StoredResponses } from '../../usage/stored-responses.ts'
 import { apiErrors, Channel } from '../../rpc/channel.ts'
 import type { NodeState, WorkerInit, WorkerService, WorkerServices } from './protocol.ts'
@@ -76,6 +76,7 @@ function createRelayDeps(context: WorkerContext): RelayDeps {
     keepAliveMs: config.keepAliveMs,
     slowClientMs: config.slowClientMs,
     drain,
+    activeRequests: new SlotMap(),
     now: Date.now,
     logRequest(line) {
       metrics.count(line)
@@ -156,7 +157,6 @@ async function openContext(init: WorkerInit): Promise<WorkerContext> {
 async function start(init: WorkerInit): Promise<void> {
   const context = await openContext(init)
   const { config, configCache, channel, ledger, health, rejectedFields, metrics, log } = context
-  const running = new SlotMap<ActiveRequest>()
   let state: NodeState = { isReady: false, outage: null, isDraining: false }
   const relay = createRelayDeps(context)
   const ctx = createAppContext(context, relay, () => state)
@@ -170,13 +170,12 @@ async function start(init: WorkerInit): Promise<void> {
     ctx,
     relay,
     catalog: configCache.catalog,
-    running,
     consoleListener: () => (consoleFiles ??= consoleListener()),
     honoListener: () => createHonoListener(ctx, failureLogs),
     onInternalError: failureLogs.onInternalError,
-    onRejected(error, call) {
+    onRejected(error, context) {
       metrics.countRejected(error.code)
-      rejections.record(error, call)
+      rejections.record(error, context)
     },
     onUnauthenticated(address) {
       metrics.countAuthenticationFailure()
@@ -187,7 +186,7 @@ async function start(init: WorkerInit): Promise<void> {
   registerBodyMemory(metrics.registry, router.bodies)
   const listener = createWorkerListener(router, config, log)
   const abortRequests = (): void => {
-    for (const request of running) request.end({ kind: 'shutdown' })
+    for (const request of relay.activeRequests) request.end({ kind: 'shutdown' })
   }
   const worker: WorkerService = {
     async applyConfigDelta(delta) {
@@ -204,7 +203,7 @@ async function start(init: WorkerInit): Promise<void> {
     reloadCertificate: listener.reloadCertificate,
     listen: () => listener.open(),
     async drain() {
-      await listener.drain(() => running.size === 0)
+      await listener.drain(() => relay.activeRequests.size === 0)
       rejections.flush()
       channel.flush()
     },

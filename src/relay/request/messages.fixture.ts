@@ -44,15 +44,9 @@ export function responseContext(provider: string, request: Json = {}): ResponseC
 export function relayed(provider: Provider, pieces: Iterable<Buffer>, maxEventBytes = 1024 * 1024): string {
   const encoding = messagesRequest({ stream: true }).encodingFor(provider)
   const events: Buffer[] = []
-  const call = { ...createCall(provider, {}), body: encoding }
-  const { translation = null } = provider
-  const stream = new UpstreamStream({
-    translation,
-    call,
-    encoding,
-    maxEventBytes,
-    onCommit: () => undefined,
-  })
+  const timeouts = { connectMs: 1, firstTokenMs: 1, idleMs: 1, answerMs: 1 }
+  const call = { ...createCall(provider, {}), provider, body: encoding, timeouts, proxy: null }
+  const stream = new UpstreamStream(call, maxEventBytes, () => undefined)
   let end = 'open'
   stream.attach({
     onChunk: (bytes) => void (bytes && events.push(Buffer.from(bytes))),

@@ -83,6 +83,7 @@ export class ChatCompletionRequest implements CallerRequest, RequestEncoding {
   readonly #members: readonly JsonMember[]
   readonly #fields: RequestFields
   #parsed: Readonly<Record<string, unknown>> | undefined
+  #inputTokens: number | undefined
 
   constructor(
     body: Buffer,
@@ -111,7 +112,7 @@ export class ChatCompletionRequest implements CallerRequest, RequestEncoding {
   }
 
   inputTokens(): number {
-    return inputEstimateForCharge(this.parsed())
+    return (this.#inputTokens ??= inputEstimateForCharge(this.parsed()))
   }
 
   encodingFor(_provider: Provider): RequestEncoding {

@@ -2,19 +2,16 @@
  * Access tokens for providers that need one. There is one per credential: the first request that needs it fetches it,
  * and it is cached until shortly before it expires or until the provider rejects it.
  */
-import type { UpstreamCall, Provider, TokenRequest } from '../../providers/provider.ts'
-import { sendAuxiliaryRequest, type AuxiliaryRequestDeps } from './auxiliary-request.ts'
+import type { UpstreamCall, TokenRequest } from '../../providers/provider.ts'
+import type { AttemptDeps } from '../request-context.ts'
+import type { AttemptCall } from './attempt-call.ts'
+import { sendAuxiliaryRequest } from './auxiliary-request.ts'
 import { UpstreamCallError } from './upstream-transport.ts'
 import { upstreamError, upstreamErrorFromResponse } from './upstream-error.ts'
 
 interface AccessToken {
   readonly token: string
   readonly lifetimeMs: number
-}
-
-interface AccessTokenDeps extends AuxiliaryRequestDeps {
-  readonly provider: Provider
-  readonly now: () => number
 }
 
 interface CachedToken {
@@ -30,14 +27,14 @@ const maxResponseBytes = 65_536
 const expiryMarginMs = 60_000
 
 /** The token for a call; `null` if the credential needs none. Rejects with what `upstreamErrorFromException` reads. */
-export async function getAccessToken(call: UpstreamCall, deps: AccessTokenDeps): Promise<string | null> {
+export async function getAccessToken(deps: AttemptDeps, call: AttemptCall): Promise<string | null> {
   const now = deps.now()
   const cached = tokens.get(call.credential)
   if (cached && cached.expiresAtMs > now) return (await cached.token).token
-  const tokenRequest = deps.provider.buildTokenRequest?.(call) ?? null
-  if (tokenRequest === null) return null
+  const tokenRequest = call.provider.buildTokenRequest?.(call)
+  if (!tokenRequest) return null
   for (const [credential, { expiresAtMs }] of tokens) if (expiresAtMs <= now) tokens.delete(credential)
-  const created: CachedToken = { token: requestToken(tokenRequest, call, deps), expiresAtMs: Infinity }
+  const created: CachedToken = { token: requestToken(tokenRequest, deps, call), expiresAtMs: Infinity }
   tokens.set(call.credential, created)
   try {
     const { token, lifetimeMs } = await created.token
@@ -56,13 +53,11 @@ export function discardAccessToken(call: UpstreamCall): void {
 
 async function requestToken(
   tokenRequest: TokenRequest,
-  { credential }: UpstreamCall,
-  deps: AccessTokenDeps,
+  deps: AttemptDeps,
+  { credential, timeouts, proxy }: AttemptCall,
 ): Promise<AccessToken> {
-  const response = await sendAuxiliaryRequest(
-    { ...tokenRequest.request, method: 'POST', maxBytes: maxResponseBytes },
-    deps,
-  )
+  const request = { ...tokenRequest.request, method: 'POST', maxBytes: maxResponseBytes } as const
+  const response = await sendAuxiliaryRequest(deps.client, request, { timeouts, proxy })
   if (response.status !== 200) {
     const error = upstreamErrorFromResponse({ ...response, errorType: null }, { credential, now: deps.now() })
     // The caller has no part in this request: if it is invalid, the credential is.

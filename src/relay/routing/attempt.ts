@@ -9,10 +9,9 @@ import {
   type ResponseHeaders,
   type ConnectionFailure,
   type Exchange,
-  type HttpClient,
 } from '../../lib/http-client/http-client.ts'
-import type { UpstreamCall, Provider } from '../../providers/provider.ts'
-import type { RequestEncoding } from '../request/caller-format.ts'
+import type { AttemptDeps } from '../request-context.ts'
+import type { AttemptCall } from './attempt-call.ts'
 import { secretsOf, upstreamError, type UpstreamError } from './upstream-error.ts'
 import { upstreamRequestId } from './failure-details.ts'
 import {
@@ -23,27 +22,6 @@ import {
 import { getAccessToken, discardAccessToken } from './access-token.ts'
 import { UpstreamStream, type StreamSink } from '../streaming/upstream-stream.ts'
 import { readBufferedResponse, type BufferedResponse } from './buffered-response.ts'
-
-export interface Timeouts {
-  readonly connectMs: number
-  readonly firstTokenMs: number
-  readonly idleMs: number
-  readonly answerMs: number
-}
-
-/** What an attempt needs besides the call. */
-export interface UpstreamAttemptContext {
-  readonly client: HttpClient
-  readonly provider: Provider
-  /** Encodes the response for the caller. */
-  readonly encoding: RequestEncoding
-  readonly timeouts: Timeouts
-  /** The URL of the proxy, if calls go through one. */
-  readonly proxy: string | null
-  /** The maximum size of a buffered response, and of an event. */
-  readonly maxResponseBytes: number
-  readonly now: () => number
-}
 
 export interface StreamedResponse {
   readonly kind: 'stream'
@@ -63,9 +41,8 @@ const lingerMs = 2000
 const minProgressBytes = 1024
 
 export class UpstreamAttempt implements ResponseHandler {
-  #call: UpstreamCall
-  readonly #context: UpstreamAttemptContext
-  readonly #startedAt: number
+  #call: AttemptCall
+  readonly #deps: AttemptDeps
   readonly #resolve: (result: AttemptResult) => void
   readonly result: Promise<AttemptResult>
   #exchange: Exchange | null = null
@@ -80,18 +57,17 @@ export class UpstreamAttempt implements ResponseHandler {
   /** The upstream's status; `null` until its response starts. */
   status: number | null = null
 
-  constructor(call: UpstreamCall, context: UpstreamAttemptContext) {
+  constructor(deps: AttemptDeps, call: AttemptCall) {
+    this.#deps = deps
     this.#call = call
-    this.#context = context
-    this.#startedAt = context.now()
     const { promise, resolve } = Promise.withResolvers<AttemptResult>()
     this.result = promise
     this.#resolve = resolve
   }
 
-  /** Milliseconds since the attempt was created. */
+  /** Milliseconds since the call was made. */
   get ageMs(): number {
-    return this.#context.now() - this.#startedAt
+    return this.#deps.now() - this.#call.nowMs
   }
 
   /** The id under which the upstream knows the call; `undefined`: it sent none. */
@@ -101,14 +77,14 @@ export class UpstreamAttempt implements ResponseHandler {
 
   /** Sends the request, after getting an access token if the provider needs one; `result` resolves with the outcome. */
   send(): void {
-    const { timeouts, provider } = this.#context
-    const waitMs = this.#call.body.stream ? timeouts.firstTokenMs : timeouts.answerMs
+    const { timeouts, provider, body } = this.#call
+    const waitMs = body.stream ? timeouts.firstTokenMs : timeouts.answerMs
     this.#timer = setTimeout(() => this.#onTimeout(), waitMs)
     if (!provider.buildTokenRequest) {
       this.#sendRequest()
       return
     }
-    getAccessToken(this.#call, this.#context).then(
+    getAccessToken(this.#deps, this.#call).then(
       (token) => this.#sendRequest(token ?? undefined),
       (error: unknown) => this.#fail(upstreamErrorFromException(error)),
     )
@@ -116,7 +92,7 @@ export class UpstreamAttempt implements ResponseHandler {
 
   #sendRequest(token?: string): void {
     if (this.#isOver) return
-    const { timeouts, client, provider, proxy } = this.#context
+    const { timeouts, provider, proxy } = this.#call
     try {
       if (token !== undefined) this.#call = { ...this.#call, token }
       const outgoing = provider.buildRequest(this.#call)
@@ -124,7 +100,10 @@ export class UpstreamAttempt implements ResponseHandler {
       const headers = encodeHeaders(outgoing.headers)
       const { body } = outgoing
       const connectTimeoutMs = timeouts.connectMs
-      this.#exchange = client.send({ origin, method: 'POST', path, headers, body, connectTimeoutMs }, this)
+      this.#exchange = this.#deps.client.send(
+        { origin, method: 'POST', path, headers, body, connectTimeoutMs },
+        this,
+      )
     } catch (error) {
       this.#fail(upstreamErrorFromException(error))
     }
@@ -135,18 +114,12 @@ export class UpstreamAttempt implements ResponseHandler {
     this.#headerSection = headers.text
     const coding = headers.get('content-encoding')
     if (coding !== null) this.#decode(coding)
-    if (status === 200 && this.#call.body.stream && !(headers.get('content-type') ?? '').includes('json')) {
-      const { provider, encoding, maxResponseBytes } = this.#context
-      this.#stream = new UpstreamStream({
-        translation: provider.translation ?? null,
-        call: this.#call,
-        encoding,
-        maxEventBytes: maxResponseBytes,
-        onCommit: () => this.#onCommit(),
-      })
-    } else if (status === 200 && !this.#call.body.stream) {
+    const { stream } = this.#call.body
+    if (status === 200 && stream && !(headers.get('content-type') ?? '').includes('json')) {
+      this.#stream = new UpstreamStream(this.#call, this.#deps.maxResponseBytes, () => this.#onCommit())
+    } else if (status === 200 && !stream) {
       // Some providers send the head at once and generate afterwards: they get the whole response timeout now.
-      const { answerMs, idleMs } = this.#context.timeouts
+      const { answerMs, idleMs } = this.#call.timeouts
       this.#restartTimer(Math.max(answerMs, idleMs))
     }
   }
@@ -180,7 +153,7 @@ export class UpstreamAttempt implements ResponseHandler {
       if (this.#bytes <= maxErrorBodyBytes) this.#chunks.push(Buffer.from(chunk))
       return
     }
-    if (this.#bytes > this.#context.maxResponseBytes) {
+    if (this.#bytes > this.#deps.maxResponseBytes) {
       this.#fail(upstreamError('garbage', 'The response of the provider is too large.'))
       return
     }
@@ -207,13 +180,15 @@ export class UpstreamAttempt implements ResponseHandler {
       return
     }
     this.#isOver = true
-    const { provider, encoding, now } = this.#context
-    const bytes = this.#chunks.length === 1 ? this.#chunks[0] : Buffer.concat(this.#chunks)
-    const result = readBufferedResponse(
-      { status: this.status ?? 0, bytes: bytes ?? Buffer.alloc(0), headerSection: this.#headerSection },
-      { call: this.#call, provider, encoding, now: now() },
+    const [first] = this.#chunks
+    const bytes = this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks)
+    const received = { status: this.status ?? 0, bytes, headerSection: this.#headerSection }
+    const result = readBufferedResponse(received, this.#call, this.#deps.now())
+    if (
+      this.#call.provider.buildTokenRequest &&
+      result.kind === 'error' &&
+      result.error.kind === 'credential'
     )
-    if (provider.buildTokenRequest && result.kind === 'error' && result.error.kind === 'credential')
       discardAccessToken(this.#call)
     this.#resolve(result)
   }
@@ -233,25 +208,28 @@ export class UpstreamAttempt implements ResponseHandler {
   }
 
   resume(): void {
-    if (!this.#isOver) this.#restartTimer(this.#context.timeouts.idleMs)
+    if (!this.#isOver) this.#restartTimer(this.#call.timeouts.idleMs)
     this.#exchange?.resume()
   }
 
-  /** Destroys the attempt unless the response is complete and only the end of its framing is missing. */
-  destroyUnlessDone(): void {
-    if (!this.#isOver) this.destroy()
+  /**
+   * Closes the connection, unless the response is complete and only the end of its framing is missing. No more events
+   * follow; a pending `result` resolves with an error.
+   */
+  destroy(): void {
+    if (this.#isOver) return
+    this.#close({ kind: 'error', error: upstreamError('connection', 'The request was canceled.') })
   }
 
-  /** Closes the connection. No more events follow; a pending `result` resolves with an error. */
-  destroy(): void {
+  #close(result: AttemptResult): void {
     this.#clearTimer()
-    if (!this.#isOver) this.#exchange?.destroy()
+    this.#exchange?.destroy()
     this.#isOver = true
-    this.#resolve({ kind: 'error', error: upstreamError('connection', 'The request was canceled.') })
+    this.#resolve(result)
   }
 
   #onCommit(): void {
-    this.#restartTimer(this.#context.timeouts.idleMs)
+    this.#restartTimer(this.#call.timeouts.idleMs)
     if (this.#stream) this.#resolve({ kind: 'stream', stream: this.#stream })
   }
 
@@ -274,11 +252,8 @@ export class UpstreamAttempt implements ResponseHandler {
 
   #fail(error: UpstreamError): void {
     if (this.#isOver) return
-    this.#clearTimer()
-    if (this.#stream) this.#stream.fail(error)
-    this.#exchange?.destroy()
-    this.#isOver = true
-    this.#resolve({ kind: 'error', error })
+    this.#stream?.fail(error)
+    this.#close({ kind: 'error', error })
   }
 
   #onTimeout(): void {

@@ -2,27 +2,23 @@
  * Small requests to a provider besides those of callers, such as for an access token or the list of models. The
  * response is buffered, and limited in size and time.
  */
+import type { LiveUpstream } from '../../catalog/catalog.ts'
 import { decodeBuffered } from '../../lib/http-client/content-encoding.ts'
 import {
   encodeHeaders,
+  type ConnectionFailure,
   type ResponseHandler,
   type ResponseHeaders,
   type HttpClient,
 } from '../../lib/http-client/http-client.ts'
 import type { OutgoingRequest } from '../../providers/provider.ts'
 import { parseUpstreamUrl, UpstreamCallError, upstreamErrorFromConnection } from './upstream-transport.ts'
-import { upstreamError } from './upstream-error.ts'
+import { upstreamError, type UpstreamError } from './upstream-error.ts'
 
-export interface AuxiliaryRequest extends OutgoingRequest {
+interface AuxiliaryRequest extends OutgoingRequest {
   readonly method: 'GET' | 'POST'
   /** A longer response is truncated. */
   readonly maxBytes: number
-}
-
-export interface AuxiliaryRequestDeps {
-  readonly client: HttpClient
-  readonly timeouts: { readonly connectMs: number }
-  readonly proxy: string | null
 }
 
 export interface AuxiliaryResponse {
@@ -35,18 +31,18 @@ const responseTimeoutMs = 30_000
 
 /** Rejects with UpstreamCallError if there is no response; throws TypeError for a URL or header that cannot be sent. */
 export async function sendAuxiliaryRequest(
-  request: AuxiliaryRequest,
-  deps: AuxiliaryRequestDeps,
+  client: HttpClient,
+  { url, headers: fields, method, body, maxBytes }: AuxiliaryRequest,
+  { timeouts, proxy }: Pick<LiveUpstream, 'timeouts' | 'proxy'>,
 ): Promise<AuxiliaryResponse> {
-  const { origin, path } = parseUpstreamUrl(request.url, deps.proxy)
-  const headers = encodeHeaders(request.headers)
-  const { method, body } = request
-  const { connectMs: connectTimeoutMs } = deps.timeouts
-  const collector = new ResponseCollector(request.maxBytes)
-  const exchange = deps.client.send({ origin, method, path, headers, body, connectTimeoutMs }, collector)
+  const { origin, path } = parseUpstreamUrl(url, proxy)
+  const headers = encodeHeaders(fields)
+  const connectTimeoutMs = timeouts.connectMs
+  const collector = new ResponseCollector(maxBytes)
+  const exchange = client.send({ origin, method, path, headers, body, connectTimeoutMs }, collector)
   const timer = setTimeout(() => {
     exchange.destroy()
-    collector.timeOut()
+    collector.fail(upstreamError('timeout', 'The provider did not respond in time.'))
   }, responseTimeoutMs)
   try {
     return await collector.response
@@ -74,8 +70,8 @@ class ResponseCollector implements ResponseHandler {
     this.#reject = reject
   }
 
-  timeOut(): void {
-    this.#reject(new UpstreamCallError(upstreamError('timeout', 'The provider did not respond in time.')))
+  fail(error: UpstreamError): void {
+    this.#reject(new UpstreamCallError(error))
   }
 
   onHead(status: number, headers: ResponseHeaders): void {
@@ -95,16 +91,11 @@ class ResponseCollector implements ResponseHandler {
       this.#encoding === null ? received : decodeBuffered(this.#encoding, received, this.#maxBytes)
     Promise.resolve(decoded).then(
       (bytes) => this.#resolve({ status: this.#status, bytes, retryAfter: this.#retryAfter }),
-      () =>
-        this.#reject(
-          new UpstreamCallError(
-            upstreamError('garbage', 'The response of the provider could not be decoded.'),
-          ),
-        ),
+      () => this.fail(upstreamError('garbage', 'The response of the provider could not be decoded.')),
     )
   }
 
-  onFail(failure: Parameters<typeof upstreamErrorFromConnection>[0]): void {
-    this.#reject(new UpstreamCallError(upstreamErrorFromConnection(failure)))
+  onFail(failure: ConnectionFailure): void {
+    this.fail(upstreamErrorFromConnection(failure))
   }
 }

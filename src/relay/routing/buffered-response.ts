@@ -1,10 +1,10 @@
 /** Reads a buffered response: translates it if the provider has its own API format, or returns an error. */
 import { parseBoundedJson } from '../../lib/json/bounded-json.ts'
 import { ResponseHeaders } from '../../lib/http-client/response-head.ts'
-import type { UpstreamCall, Chunk, Provider } from '../../providers/provider.ts'
+import type { Chunk } from '../../providers/provider.ts'
 import { isObject } from '../../providers/usage.ts'
 import { renameModel, renameModelIn } from '../streaming/model-renaming.ts'
-import type { RequestEncoding } from '../request/caller-format.ts'
+import type { AttemptCall } from './attempt-call.ts'
 import {
   parseErrorBody,
   upstreamError,
@@ -31,30 +31,24 @@ export interface ReceivedResponse {
 
 /** Reads the response to a call. */
 export function readBufferedResponse(
-  received: ReceivedResponse,
-  context: {
-    readonly call: UpstreamCall
-    readonly provider: Provider
-    readonly encoding: RequestEncoding
-    readonly now: number
-  },
+  { status, bytes, headerSection }: ReceivedResponse,
+  call: AttemptCall,
+  now: number,
 ): BufferedResponse | { readonly kind: 'error'; readonly error: UpstreamError } {
-  const { status, bytes } = received
-  const { call, provider, encoding } = context
+  const { provider, body: encoding } = call
   const credential = secretsOf(call)
   if (status !== 200) {
-    const headers = new ResponseHeaders(received.headerSection)
+    const headers = new ResponseHeaders(headerSection)
     const retryAfter = headers.get('retry-after')
     const errorType = headers.get('x-amzn-errortype')
     const failure = { status, bytes, retryAfter, errorType }
-    const error = upstreamErrorFromResponse(failure, { credential, now: context.now, provider })
-    return { kind: 'error', error }
+    return { kind: 'error', error: upstreamErrorFromResponse(failure, { credential, now, provider }) }
   }
   try {
     const json = parseBoundedJson(bytes.toString('utf8'))
     const { translation } = provider
     const isExpectedFormat = translation ? isObject(json) : hasChoices(json)
-    if (call.body.stream || isError(json) || !isExpectedFormat) {
+    if (encoding.stream || isError(json) || !isExpectedFormat) {
       return { kind: 'error', error: upstreamErrorIn(json, credential) }
     }
     const { returnedModel } = call

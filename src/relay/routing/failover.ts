@@ -3,28 +3,22 @@
  * the node's retry budget. UpstreamSelector picks them. An invalid request is invalid everywhere, so it is not retried.
  * The outcome of each attempt is reported, so that the next request can use it.
  */
-import type { LiveRoute, PricedModel } from '../../catalog/catalog.ts'
+import type { LiveRoute } from '../../catalog/catalog.ts'
 import { costOf } from '../../ledger/price.ts'
 import { formatAmount } from '../../lib/money.ts'
 import { providerForModel } from '../../providers/registry.ts'
-import type { UpstreamCall } from '../../providers/provider.ts'
 import type { AttemptRecord } from './attempt-record.ts'
 import { addFailureDetails } from './failure-details.ts'
-import { UpstreamAttempt, type AttemptResult, type UpstreamAttemptContext, type Timeouts } from './attempt.ts'
+import { boundTimeouts, type AttemptCall } from './attempt-call.ts'
+import { UpstreamAttempt, type AttemptResult } from './attempt.ts'
 import type { Bill } from '../bill.ts'
+import type { RelayContext, RelayDeps } from '../request-context.ts'
+import { conversationHash } from './affinity.ts'
 import { classifyFailure } from './failure-scope.ts'
-import type { CallerRequest } from '../request/caller-format.ts'
-import {
-  rejectedField,
-  rememberRejected,
-  type RejectedField,
-  type SentRequest,
-  type UpstreamQuirks,
-} from './rejected-fields.ts'
+import { rejectedField, rememberRejected, type RejectedField } from './rejected-fields.ts'
 import { singleCandidate, UpstreamSelector, type Candidate } from './upstream-selector.ts'
 import { upstreamError, shouldFailOver, type UpstreamError } from './upstream-error.ts'
 import { renameModelInError } from '../streaming/model-renaming.ts'
-import type { HealthClient } from './health-client.ts'
 import { recordLatency, routeStats, typicalLatencyMs } from './route-stats.ts'
 
 const maxAttempts = 3
@@ -33,86 +27,101 @@ const maxRejectedFields = 2
 /** How long a caller waits for a probed upstream, which may still be down, while another is ready. */
 const probeWait = { minMs: 3000, defaultMs: 10_000, latencyFactor: 4 } as const
 
-export type AttemptDeps = Pick<UpstreamAttemptContext, 'client' | 'maxResponseBytes' | 'now'>
-
-/** What to route, and where it may go. */
-export interface RoutingRequest {
-  readonly request: CallerRequest
-  /** The maximum of output tokens that the hold pays for, if the request must be limited to it. */
-  readonly maximumTokens: number | null
-  /** The requested model, then its fallbacks. */
-  readonly models: readonly PricedModel[]
-  /** The hash of a conversation that must stay with its upstream; `null` without affinity. */
-  readonly conversation: number | null
-}
-
-export interface FailoverDeps extends AttemptDeps {
-  readonly quirks: UpstreamQuirks
-  readonly health: HealthClient
-}
-
 /** The attempts of one request. */
 export class Failover {
-  readonly #routing: RoutingRequest
-  readonly #deps: FailoverDeps
+  readonly #deps: RelayDeps
+  readonly #context: RelayContext
+  readonly #maximumTokens: number | null
   #selector: UpstreamSelector | null = null
   readonly attempts: AttemptRecord[] = []
   readonly errors: UpstreamError[] = []
   /** The attempt that is running, or has got a response. */
   attempt: UpstreamAttempt | null = null
   #candidate: Candidate | null = null
-  #sent: SentRequest | null = null
+  #call: AttemptCall | null = null
   #startedAt = 0
   #latencyMs = 0
   #isReported = false
+  /** No other upstream is tried. */
+  isCancelled = false
 
-  constructor(routing: RoutingRequest, deps: FailoverDeps) {
-    this.#routing = routing
+  /** `maximumTokens`: the maximum of output tokens that the hold pays for, if the request must be limited to it. */
+  constructor(deps: RelayDeps, context: RelayContext, maximumTokens: number | null) {
     this.#deps = deps
+    this.#context = context
+    this.#maximumTokens = maximumTokens
   }
 
   get route(): LiveRoute | null {
     return this.#candidate?.route ?? null
   }
 
+  /** If the caller disconnects, the response is read on for the bill. */
+  get drainsOnAbort(): boolean {
+    return this.#candidate?.route.upstream.onAbort === 'drain'
+  }
+
   /** The fallback model that serves the request; `null` if the requested model does. */
   get fallbackModel(): string | null {
     const model = this.#candidate?.model
-    return model && model !== this.#routing.models[0] ? model.id : null
+    return model && model !== this.#context.model ? model.id : null
   }
 
   /** Names a fallback model in the headers. Must be called before the response starts. */
-  addModelHeader(headers: string[]): void {
-    if (this.fallbackModel !== null) headers.push('x-sluice-model', this.fallbackModel)
+  addModelHeader(): void {
+    if (this.fallbackModel !== null) this.#context.headers.push('x-sluice-model', this.fallbackModel)
   }
 
-  /** Tries one upstream after another. `null` if none responded (see `errors`), or if `isCancelled`. */
-  async firstResponse(isCancelled: () => boolean): Promise<Exclude<AttemptResult, { kind: 'error' }> | null> {
-    let candidate =
-      singleCandidate(this.#routing.models) ??
-      (await this.#acquireProbe(this.#openSelector().next(true), true))
-    if (isCancelled()) return null
-    if (!candidate) this.errors.push(upstreamError('unavailable', 'No upstream serves this model.'))
-    for (let count = 1; candidate; count += 1) {
-      const result = await this.#sendAcceptedFields(candidate, isCancelled)
-      if (result.kind !== 'error') return result
-      if (isCancelled()) return null
+  /** Ends the attempt that is running, if its response is not complete. */
+  cancel(): void {
+    this.isCancelled = true
+    this.attempt?.destroy()
+  }
+
+  /** Tries one upstream after another. `null` if none responded (see `errors`), or if it was cancelled. */
+  async firstResponse(): Promise<Exclude<AttemptResult, { kind: 'error' }> | null> {
+    const { model, fallbacks } = this.#context
+    let candidate = fallbacks.length === 0 ? singleCandidate(model) : null
+    candidate ??= await this.#acquireProbe(this.#openSelector().next(true), true)
+    if (!candidate && !this.isCancelled)
+      this.errors.push(upstreamError('unavailable', 'No upstream serves this model.'))
+    let rejected: RejectedField[] = []
+    let count = 1
+    while (candidate && !this.isCancelled) {
+      const attempt = this.#send(candidate, rejected)
+      const result = attempt
+        ? this.#record(candidate, attempt, await attempt.result)
+        : this.#unknownProvider()
+      if (result.kind !== 'error') {
+        // Only what helped is remembered, so that no caller can make it forget another one's fields.
+        rememberRejected(rejected, candidate.route, this.#deps.quirks, this.#startedAt)
+        return result
+      }
+      if (this.isCancelled) return null
+      const found =
+        this.#call && rejected.length < maxRejectedFields ? rejectedField(result.error, this.#call) : null
+      if (found) {
+        rejected.push(found)
+        this.errors.pop()
+        continue
+      }
       const isUpstreamFailure = this.#reportFailure(result.error)
       if (count === maxAttempts || !shouldFailOver(result.error.kind)) return null
       candidate = await this.#nextCandidate(candidate, result.error, isUpstreamFailure)
-      if (!candidate || isCancelled() || !(await this.#deps.health.acquireRetry()) || isCancelled())
-        return null
+      if (!candidate || this.isCancelled || !(await this.#deps.health.acquireRetry())) return null
+      rejected = []
+      count += 1
     }
     return null
   }
 
   #openSelector(): UpstreamSelector {
-    const { request, models, conversation } = this.#routing
+    const { request, model, fallbacks, caller } = this.#context
     const { health, now } = this.#deps
-    this.#selector ??= new UpstreamSelector(models, {
+    this.#selector ??= new UpstreamSelector([model, ...fallbacks], {
       health,
       latencyOf: (route) => typicalLatencyMs(routeStats(route), request.stream, now()),
-      conversation,
+      conversation: model.affinity ? conversationHash(caller.accountId, request) : null,
       now,
       random: Math.random,
     })
@@ -144,70 +153,48 @@ export class Failover {
     return candidate
   }
 
-  /** Sends the request, and again without a field of the relay's own that the upstream rejects. */
-  async #sendAcceptedFields(candidate: Candidate, isCancelled: () => boolean): Promise<AttemptResult> {
-    const rejected: RejectedField[] = []
-    for (;;) {
-      const result = await this.#send(candidate, rejected)
-      if (result.kind !== 'error') {
-        // Only what helped is remembered, so that no caller can make it forget another one's fields.
-        rememberRejected(rejected, candidate.route, this.#deps.quirks, this.#startedAt)
-        return result
-      }
-      if (!this.#sent || rejected.length === maxRejectedFields || isCancelled()) return result
-      const found = rejectedField(result.error, this.#sent)
-      if (!found) return result
-      rejected.push(found)
-      this.errors.pop()
-    }
-  }
-
-  async #send(candidate: Candidate, rejected: readonly RejectedField[]): Promise<AttemptResult> {
+  /** Sends the request without these fields of the relay's own. `null`: the provider is unknown. */
+  #send(candidate: Candidate, rejected: readonly RejectedField[]): UpstreamAttempt | null {
     const { route, model, credential } = candidate
     const { upstream, upstreamModel } = route
-    const { request, maximumTokens } = this.#routing
     const provider = providerForModel(upstream.provider, upstreamModel)
     this.#isReported = false
-    this.#sent = null
+    this.#call = null
     this.#candidate = candidate
     this.#startedAt = this.#deps.now()
-    if (!provider) {
-      const error = upstreamError('forbidden', 'Unknown provider.')
-      this.errors.push(error)
-      return { kind: 'error', error }
-    }
-    const encoding = request.encodingFor(provider)
+    if (!provider) return null
     const known = this.#deps.quirks.rejectedFields(upstream.id, upstreamModel, this.#startedAt)
-    const withoutFields =
-      rejected.length > 0 ? known.union(new Set(rejected.map(({ field }) => field))) : known
-    this.#sent = { encoding, provider, maximumTokens, withoutFields }
-    const call: UpstreamCall = {
-      body: encoding,
+    this.#call = {
+      body: this.#context.request.encodingFor(provider),
       model: upstreamModel,
-      maximumTokens,
+      maximumTokens: this.#maximumTokens,
       baseUrl: upstream.baseUrl,
       credential: credential.credential,
       settings: upstream.settings,
-      withoutFields,
+      withoutFields: rejected.length > 0 ? known.union(new Set(rejected.map(({ field }) => field))) : known,
       returnedModel: route.returnedModel,
       modelMaximumTokens: model.maxOutputTokens,
       nowMs: this.#startedAt,
-    }
-    const timeouts = this.#timeoutsFor(candidate)
-    const attempt = new UpstreamAttempt(call, {
-      ...this.#deps,
       provider,
-      encoding,
-      timeouts,
+      timeouts: this.#timeoutsFor(candidate),
       proxy: upstream.proxy,
-    })
-    this.attempt = attempt
-    attempt.send()
-    const result = await attempt.result
+    }
+    this.attempt = new UpstreamAttempt(this.#deps, this.#call)
+    this.attempt.send()
+    return this.attempt
+  }
+
+  #unknownProvider(): AttemptResult {
+    const error = upstreamError('forbidden', 'Unknown provider.')
+    this.errors.push(error)
+    return { kind: 'error', error }
+  }
+
+  #record({ route }: Candidate, attempt: UpstreamAttempt, result: AttemptResult): AttemptResult {
     const isError = result.kind === 'error'
     this.#latencyMs = attempt.ageMs
     const record: AttemptRecord = {
-      upstream: upstream.id,
+      upstream: route.upstream.id,
       outcome: isError ? 'failed' : 'ok',
       http_status: attempt.status,
       duration_ms: this.#latencyMs,
@@ -216,27 +203,20 @@ export class Failover {
     this.attempts.push(record)
     if (isError) {
       this.errors.push(renameModelInError(result.error, route))
-      addFailureDetails(record, result.error, request, attempt.upstreamRequestId)
+      addFailureDetails(record, result.error, this.#context.request, attempt.upstreamRequestId)
     }
     return result
   }
 
   /** A request that probes an upstream waits less long for it while another is ready. */
-  #timeoutsFor({ route, hasAlternatives }: Candidate): Timeouts {
+  #timeoutsFor({ route, hasAlternatives }: Candidate): AttemptCall['timeouts'] {
     const { timeouts } = route.upstream
     if (!hasAlternatives) return timeouts
-    const { stream } = this.#routing.request
+    const { stream } = this.#context.request
     const typicalMs = typicalLatencyMs(routeStats(route), stream, this.#deps.now())
-    const waitMs =
-      typicalMs === null
-        ? probeWait.defaultMs
-        : Math.max(probeWait.minMs, typicalMs * probeWait.latencyFactor)
-    return {
-      connectMs: Math.min(timeouts.connectMs, waitMs),
-      firstTokenMs: Math.min(timeouts.firstTokenMs, waitMs),
-      idleMs: stream ? timeouts.idleMs : Math.min(timeouts.idleMs, waitMs),
-      answerMs: Math.min(timeouts.answerMs, waitMs),
-    }
+    const { minMs, defaultMs, latencyFactor } = probeWait
+    const maxMs = typicalMs === null ? defaultMs : Math.max(minMs, typicalMs * latencyFactor)
+    return boundTimeouts(timeouts, maxMs, stream)
   }
 
   /** Reports an error to the circuit breakers. False if it is not the upstream's failure. */
@@ -263,20 +243,16 @@ export class Failover {
     if (end !== null && end !== 'complete') {
       this.#reportFailure(end)
       const record = this.attempts.at(-1)
-      if (record) addFailureDetails(record, end, this.#routing.request, this.attempt?.upstreamRequestId)
+      if (record) addFailureDetails(record, end, this.#context.request, this.attempt?.upstreamRequestId)
       return
     }
     this.#isReported = true
     const { circuits, probes, route } = candidate
     const startedAt = this.#startedAt
     if (end === 'complete') {
-      recordLatency(
-        routeStats(route),
-        this.#routing.request.stream,
-        this.#latencyMs,
-        startedAt + this.#latencyMs,
-      )
-      this.#deps.health.reportSuccess(circuits, startedAt, this.#latencyMs)
+      const latencyMs = this.#latencyMs
+      recordLatency(routeStats(route), this.#context.request.stream, latencyMs, startedAt + latencyMs)
+      this.#deps.health.reportSuccess(circuits, startedAt, latencyMs)
     } else if (probes.length > 0) {
       this.#deps.health.reportFailure({ circuits, startedAt, scope: null, retryAfterMs: null, why: '' })
     }

@@ -7,7 +7,7 @@ import type { Caller } from '../../accounts/directory.ts'
 import type { Catalog, PricedModel } from '../../catalog/catalog.ts'
 import type { Price } from '../../ledger/price.ts'
 
-const noModels: readonly PricedModel[] = []
+export const noModels: readonly PricedModel[] = []
 
 function priceComponents(price: Price): bigint[] {
   const { input, output, cachedInput, cacheWrite, cacheWrite1h, reasoning, perRequest, perSearch } = price

@@ -43,7 +43,7 @@ function leftOut(
     { credential: '', now: 0, provider },
   )
   const encoding = request.encodingFor(provider)
-  return rejectedField(error, { encoding, provider, maximumTokens, withoutFields: new Set(without) })
+  return rejectedField(error, { body: encoding, provider, maximumTokens, withoutFields: new Set(without) })
 }
 
 const withMessage = (message: string): object => ({ error: { message, type: 'invalid_request_error' } })

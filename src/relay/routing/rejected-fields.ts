@@ -6,10 +6,9 @@
 import type { LiveRoute } from '../../catalog/catalog.ts'
 import { parseBoundedJson } from '../../lib/json/bounded-json.ts'
 import { getString } from '../../providers/json-fields.ts'
-import type { Provider } from '../../providers/provider.ts'
 import { bothSamplings, hasHint, hintNamed } from '../../providers/request-hints.ts'
 import { isObject } from '../../providers/usage.ts'
-import type { RequestEncoding } from '../request/caller-format.ts'
+import type { AttemptCall } from './attempt-call.ts'
 import type { UpstreamError } from './upstream-error.ts'
 
 /** A field that a model of an upstream has rejected. Times are milliseconds since the epoch. */
@@ -28,12 +27,7 @@ export interface UpstreamQuirks {
 }
 
 /** A request as it was sent. */
-export interface SentRequest {
-  readonly encoding: RequestEncoding
-  readonly provider: Provider
-  readonly maximumTokens: number | null
-  readonly withoutFields: ReadonlySet<string>
-}
+export type SentRequest = Pick<AttemptCall, 'body' | 'provider' | 'maximumTokens' | 'withoutFields'>
 
 export interface RejectedField {
   /** A hint (request-hints.ts), or a field for the maximum of output tokens. */
@@ -113,31 +107,31 @@ function fieldOf(error: UpstreamError, stream: boolean): string | null {
 }
 
 /** The caller's other options of streams may be what the upstream rejects. */
-function hasOtherStreamOptions({ encoding }: SentRequest): boolean {
-  const options = encoding.parsed()['stream_options']
+function hasOtherStreamOptions({ body }: SentRequest): boolean {
+  const options = body.parsed()['stream_options']
   return isObject(options) && Object.keys(options).some((name) => name !== 'include_usage')
 }
 
 /** Whether the relay put the field into the request. */
 function isAdded(field: string, sent: SentRequest): boolean {
-  const { encoding, provider, maximumTokens } = sent
-  if (encoding.native) return false
-  const isTranslated = provider.translation !== undefined || encoding.encodeResponse !== undefined
+  const { body, provider, maximumTokens } = sent
+  if (body.native) return false
+  const isTranslated = provider.translation !== undefined || body.encodeResponse !== undefined
   if (field === 'stream_options') {
-    return encoding.stream && !provider.translation && !hasOtherStreamOptions(sent)
+    return body.stream && !provider.translation && !hasOtherStreamOptions(sent)
   }
   if (maximumFields.has(field)) {
-    const isSet = maximumTokens !== null || encoding.callerMaximumTokens !== undefined
-    return !provider.translation && encoding.maxOutputField === null && isSet
+    const isSet = maximumTokens !== null || body.callerMaximumTokens !== undefined
+    return !provider.translation && body.maxOutputField === null && isSet
   }
-  return isTranslated && hasHint(encoding.parsed(), field)
+  return isTranslated && hasHint(body.parsed(), field)
 }
 
 /** The field to leave out; `null`: the error is for another reason. */
 export function rejectedField(error: UpstreamError, sent: SentRequest): RejectedField | null {
   if (error.kind !== 'request') return null
-  const field = fieldOf(error, sent.encoding.stream)
-  if (field === null || sent.withoutFields.has(field) || !isAdded(field, sent)) return null
+  const field = fieldOf(error, sent.body.stream)
+  if (field === null || sent.withoutFields?.has(field) || !isAdded(field, sent)) return null
   return { field, isAlways: isAlwaysRejected(field, error, sent) }
 }
 
@@ -161,19 +155,19 @@ const condition =
 function isAlwaysRejected(
   field: string,
   error: UpstreamError,
-  { encoding, withoutFields }: SentRequest,
+  { body, withoutFields }: SentRequest,
 ): boolean {
   const { message, code } = error
   if (condition.test(message)) return false
   const isOneValue = code === 'unsupported_value' || /^Unsupported value/i.test(message)
   if (isOneValue && !/only the default/i.test(message)) return false
-  const request = encoding.parsed()
+  const request = body.parsed()
   if (field === 'stream_options') {
     const isNamed = ['stream_options', 'stream_options.include_usage'].includes(rejectedPath(error) ?? '')
     return isNamed && Object.keys(request).every((name) => plainFields.has(name))
   }
   if (!samplingFields.has(field)) return true
-  return withoutFields.has('reasoning') || !hasHint(request, 'reasoning')
+  return withoutFields?.has('reasoning') || !hasHint(request, 'reasoning')
 }
 
 /** Remembers fields that the upstream rejects in every request. */

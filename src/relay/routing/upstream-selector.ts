@@ -80,14 +80,12 @@ function readinessForCaller(
 const singleCandidates = new WeakMap<PricedModel, Candidate>()
 
 /** The candidate if there is nothing to select, or `null`. */
-export function singleCandidate(models: readonly PricedModel[]): Candidate | null {
-  const [model] = models
-  const route = model?.routes[0]
-  const credential = route?.upstream.credentials[0]
-  if (!model || !route || !credential) return null
-  if (models.length > 1 || model.routes.length > 1 || route.upstream.credentials.length > 1) return null
+export function singleCandidate(model: PricedModel): Candidate | null {
   const known = singleCandidates.get(model)
   if (known) return known
+  const [route] = model.routes
+  const credential = route?.upstream.credentials[0]
+  if (!credential || model.routes.length > 1 || route.upstream.credentials.length > 1) return null
   const circuits = circuitKeysFor(route, credential)
   const candidate: Candidate = { route, model, credential, circuits, probes: [], hasAlternatives: false }
   singleCandidates.set(model, candidate)

@@ -2,7 +2,9 @@
  * Flow control of a stream: it may be sent no further than is paid for, and at most 64 tokens past the durable mark at
  * which a crash would be settled. Marks and extensions are requested early, so that in practice no event waits.
  */
-import type { LedgerClient } from '../ledger-client.ts'
+import { maxOutputTokensOf } from '../bill.ts'
+import type { HoldGranted, LedgerClient } from '../ledger-client.ts'
+import type { RelayContext } from '../request-context.ts'
 
 /** An event is sent only if it ends at most this many tokens past the durable mark. */
 const maxUnmarkedTokens = 64
@@ -10,14 +12,6 @@ const maxUnmarkedTokens = 64
 const markIntervalTokens = 24
 /** An extension is requested when at most this many paid tokens, or half of the last chunk, are left. */
 const maxExtendAheadTokens = 512
-
-export interface FlowControlOptions {
-  readonly id: string
-  /** The estimate of the input, for the first mark. */
-  readonly inputTokens: () => number
-  /** The maximum of output tokens of the response, over all results. */
-  readonly maxTokens: number
-}
 
 export interface FlowControlListener {
   /** More may be sent, or the account cannot pay for more. */
@@ -28,7 +22,9 @@ export interface FlowControlListener {
 
 export class FlowControl {
   readonly #ledger: LedgerClient
-  readonly #options: FlowControlOptions
+  readonly #context: RelayContext
+  /** The maximum of output tokens of the response, over all results. */
+  readonly #maxTokens: number
   readonly #listener: FlowControlListener
   #isHoldDurable: boolean
   #durableMark = 0
@@ -46,15 +42,12 @@ export class FlowControl {
   /** The account cannot pay for more. */
   isExhausted = false
 
-  constructor(
-    ledger: LedgerClient,
-    hold: { readonly commit: number; readonly outputTokens: number },
-    options: FlowControlOptions,
-    listener: FlowControlListener,
-  ) {
+  constructor(ledger: LedgerClient, context: RelayContext, hold: HoldGranted, listener: FlowControlListener) {
+    const { request, model } = context
     this.#ledger = ledger
-    this.#options = options
+    this.#context = context
     this.#listener = listener
+    this.#maxTokens = Math.min(request.maxOutputTokens ?? Infinity, maxOutputTokensOf(model)) * request.n
     this.paidTokens = hold.outputTokens
     this.#chunkTokens = hold.outputTokens
     this.#isHoldDurable = ledger.isDurable(hold.commit)
@@ -90,7 +83,7 @@ export class FlowControl {
 
   /** The response's maximum is paid for; more is needed only if the estimate exceeds the provider's count. */
   get #isMaximumPaid(): boolean {
-    return this.paidTokens >= this.#options.maxTokens
+    return this.paidTokens >= this.#maxTokens
   }
 
   /** Stops requesting marks and extensions. */
@@ -101,7 +94,8 @@ export class FlowControl {
   #mark(tokens: number): void {
     this.#isMarking = true
     this.#requestedMark = tokens
-    this.#onceDone(this.#ledger.mark(this.#options.id, this.#options.inputTokens(), tokens), () => {
+    const { id, request } = this.#context
+    this.#onceDone(this.#ledger.mark(id, request.inputTokens(), tokens), () => {
       this.#isMarking = false
       this.#durableMark = tokens
       if (this.#received - tokens >= markIntervalTokens) this.#mark(this.#received)
@@ -112,8 +106,8 @@ export class FlowControl {
     if (this.#isExtending || this.isExhausted) return
     this.#isExtending = true
     const isNeeded = this.#received > this.paidTokens
-    const remaining = this.#isMaximumPaid ? maxExtendAheadTokens : this.#options.maxTokens - this.paidTokens
-    this.#onceDone(this.#ledger.extend(this.#options.id, remaining), (outputTokens) => {
+    const remaining = this.#isMaximumPaid ? maxExtendAheadTokens : this.#maxTokens - this.paidTokens
+    this.#onceDone(this.#ledger.extend(this.#context.id, remaining), (outputTokens) => {
       this.#isExtending = false
       this.#wasExtensionDenied = outputTokens <= this.paidTokens
       if (!this.#wasExtensionDenied) this.#chunkTokens = outputTokens - this.paidTokens

@@ -55,7 +55,7 @@ function replayStored(
     destroy: () => undefined,
   }
   assert.ok(stored)
-  replay(Buffer.from(stored), writer, { cost, format, headers: ['idempotent-replayed', 'true'] })
+  replay(Buffer.from(stored), cost, writer, format)
   return replayed
 }
 

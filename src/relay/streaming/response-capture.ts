@@ -11,6 +11,7 @@ import { streamHeaders } from './stream-writer.ts'
 const maxStoredBytes = 1024 * 1024
 const lineFeed = 10
 const emptyBuffer = Buffer.alloc(0)
+const replayedHeader = ['idempotent-replayed', 'true']
 /** The placeholder for a charge that is not known yet. No response costs this much. */
 export const placeholderCharge = 9_223_372_036_854_775_807n
 const placeholderText = formatAmount(placeholderCharge)
@@ -89,33 +90,17 @@ export class ResponseCapture {
   }
 }
 
-export interface ReplayOptions {
-  /** The original charge. */
-  readonly cost: bigint
-  readonly format: CallerFormat
-  /** In addition to those of the response. */
-  readonly headers: readonly string[]
-}
-
-/** Sends a stored response again. */
-export function replay(
-  stored: Buffer,
-  writer: ResponseWriter,
-  { cost, format, headers }: ReplayOptions,
-): void {
+/** Sends a stored response again, with its original charge. */
+export function replay(stored: Buffer, cost: bigint, writer: ResponseWriter, format: CallerFormat): void {
   const lineEnd = stored.indexOf(lineFeed)
-  const {
-    stream,
-    headers: first,
-    priceAt,
-  } = JSON.parse(stored.toString('utf8', 0, lineEnd)) as StoredResponseHeader
+  const { stream, headers, priceAt } = JSON.parse(stored.toString('utf8', 0, lineEnd)) as StoredResponseHeader
   const bytes = stored.subarray(lineEnd + 1)
   if (!stream) {
     const own = ['content-type', 'application/json', 'x-sluice-cost', formatAmount(cost)]
-    writer.send(200, [...own, ...first, ...headers], bytes)
+    writer.send(200, [...own, ...headers, ...replayedHeader], bytes)
     return
   }
-  writer.start(200, [...streamHeaders, ...first, ...headers])
+  writer.start(200, [...streamHeaders, ...headers, ...replayedHeader])
   writer.write(bytes.subarray(0, priceAt ?? bytes.length))
   if (priceAt !== null) writer.write(withCharge([bytes.subarray(priceAt)], cost))
   if (format.isCutAfter(bytes)) writer.abort()

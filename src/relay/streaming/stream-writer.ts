@@ -3,7 +3,7 @@
  * caller is slow, and sends keep-alive events while there is nothing to send.
  */
 import { EventBuffer } from './event-buffer.ts'
-import type { CallerFormat } from '../request/caller-format.ts'
+import type { RelayContext, RelayDeps } from '../request-context.ts'
 import type { ResponseWriter } from '../response-writer.ts'
 
 /** If more than this is buffered, the upstream is paused. */
@@ -18,14 +18,6 @@ export const streamHeaders = [
   'no',
 ]
 
-export interface StreamWriterOptions {
-  readonly headers: readonly string[]
-  readonly keepAliveMs: number
-  readonly format: CallerFormat
-  /** A caller that reads nothing for this long is disconnected. */
-  readonly slowClientMs: number
-}
-
 export interface StreamWriterListener {
   /** Too much is buffered: pause the upstream. */
   onFull(): void
@@ -36,7 +28,8 @@ export interface StreamWriterListener {
 
 export class StreamWriter {
   readonly #writer: ResponseWriter
-  readonly #options: StreamWriterOptions
+  readonly #deps: RelayDeps
+  readonly #context: RelayContext
   readonly #listener: StreamWriterListener
   readonly #keepAliveTimer: NodeJS.Timeout
   #slowClientTimer: NodeJS.Timeout | null = null
@@ -48,24 +41,18 @@ export class StreamWriter {
   /** Output tokens that were sent. */
   sentTokens = 0
 
-  constructor(writer: ResponseWriter, options: StreamWriterOptions, listener: StreamWriterListener) {
+  constructor(deps: RelayDeps, context: RelayContext, listener: StreamWriterListener) {
+    const writer = context.response
     this.#writer = writer
-    this.#options = options
+    this.#deps = deps
+    this.#context = context
     this.#listener = listener
-    this.#keepAliveTimer = setTimeout(() => this.#sendKeepAlive(), options.keepAliveMs)
+    this.#keepAliveTimer = setTimeout(() => this.#sendKeepAlive(), deps.keepAliveMs)
     // Created first and then assigned: docs/decisions/0026-request-objects-in-the-young-generation.md.
     const onDrain = (): void => this.#onDrain()
     const onDisconnect = (): void => this.#onDisconnect()
     writer.onDrain = onDrain
     writer.onDisconnect = onDisconnect
-  }
-
-  get isDisconnected(): boolean {
-    return this.#writer.isDisconnected
-  }
-
-  get isStarted(): boolean {
-    return this.#writer.isStarted
   }
 
   /** The tokens up to the first buffered event; `null` if the buffer is empty. */
@@ -96,13 +83,13 @@ export class StreamWriter {
     this.#buffer.dropAfter(tokens)
   }
 
-  /** Resolves when the buffer is empty, or the caller has disconnected. */
-  async drain(): Promise<void> {
+  /** Sends what is buffered. `null`: all was sent, or the caller has disconnected; else resolves at that time. */
+  drain(): Promise<void> | null {
     this.setLimit(Infinity)
-    if (this.#buffer.isEmpty || this.#writer.isDisconnected) return
+    if (this.#buffer.isEmpty || this.#writer.isDisconnected) return null
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#resolveDrained = resolve
-    await promise
+    return promise
   }
 
   /** Writes the final events and ends the response, or cuts it if they do not complete it. */
@@ -112,7 +99,7 @@ export class StreamWriter {
     if (!this.#writer.isStarted) this.#start()
     const last = Buffer.concat(finalEvents)
     this.#writer.write(last)
-    if (this.#options.format.isCutAfter(last)) this.#writer.abort()
+    if (this.#context.request.format.isCutAfter(last)) this.#writer.abort()
     else this.#writer.end()
   }
 
@@ -125,7 +112,7 @@ export class StreamWriter {
   }
 
   #start(): void {
-    this.#writer.start(200, [...streamHeaders, ...this.#options.headers])
+    this.#writer.start(200, [...streamHeaders, ...this.#context.headers])
   }
 
   #write(bytes: Buffer): void {
@@ -133,7 +120,7 @@ export class StreamWriter {
     this.#keepAliveTimer.refresh()
     if (this.#writer.write(bytes)) return
     this.#isBlocked = true
-    this.#slowClientTimer ??= setTimeout(() => this.#writer.destroy(), this.#options.slowClientMs)
+    this.#slowClientTimer ??= setTimeout(() => this.#writer.destroy(), this.#deps.slowClientMs)
     this.#applyBackPressure()
   }
 
@@ -185,7 +172,7 @@ export class StreamWriter {
   #sendKeepAlive(): void {
     if (this.#writer.isDisconnected) return
     if (!this.#writer.isStarted) this.#start()
-    if (!this.#isBlocked) this.#writer.write(this.#options.format.keepAlive)
+    if (!this.#isBlocked) this.#writer.write(this.#context.request.format.keepAlive)
     this.#keepAliveTimer.refresh()
   }
 }

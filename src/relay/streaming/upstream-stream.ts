@@ -5,21 +5,15 @@
 import { parseBoundedJson } from '../../lib/json/bounded-json.ts'
 import { SseParser, SseEventTooLargeError } from '../../lib/sse/sse-parser.ts'
 import type { SseEvent } from '../../lib/sse/sse-event.ts'
-import type {
-  UpstreamCall,
-  Chunk,
-  Framing,
-  StreamEvent,
-  StreamTranslation,
-  Translation,
-} from '../../providers/provider.ts'
+import type { Chunk, Framing, StreamEvent, StreamTranslation } from '../../providers/provider.ts'
 import {
   upstreamError,
   upstreamErrorFromBody,
   secretsOf,
   type UpstreamError,
 } from '../routing/upstream-error.ts'
-import type { StreamEncoder, RequestEncoding } from '../request/caller-format.ts'
+import type { StreamEncoder } from '../request/caller-format.ts'
+import type { AttemptCall } from '../routing/attempt-call.ts'
 import { ModelRenaming, renameModelIn } from './model-renaming.ts'
 import { UsageMeter, type ChunkFacts } from './usage-meter.ts'
 
@@ -65,45 +59,30 @@ export class UpstreamStream {
   #pending: PendingEvent[] = []
   #pendingBytes = 0
   #sink: StreamSink | null = null
-  #end: StreamEnd | null = null
-  #isCommitted = false
   #sawDone = false
+  isCommitted = false
+  /** Not null once the stream has ended. */
+  end: StreamEnd | null = null
 
-  constructor(options: {
-    translation: Translation | null
-    call: UpstreamCall
-    encoding: RequestEncoding
-    maxEventBytes: number
-    onCommit: () => void
-  }) {
-    const { translation, call } = options
-    this.encoder = options.encoding.streamEncoder(this.meter)
-    this.#isPassthrough = options.encoding.isPassthrough
+  constructor(call: AttemptCall, maxEventBytes: number, onCommit: () => void) {
+    const { translation } = call.provider
+    this.encoder = call.body.streamEncoder(this.meter)
+    this.#isPassthrough = call.body.isPassthrough
     this.#returnedModel = call.returnedModel ?? null
     this.#renaming =
       this.#returnedModel === null ? null : new ModelRenaming(this.#returnedModel, this.#isPassthrough)
     this.#translation = translation?.createStream(call) ?? null
     this.#credential = secretsOf(call)
-    this.#maxPendingBytes = options.maxEventBytes
-    this.#onCommit = options.onCommit
-    const { maxEventBytes } = options
+    this.#maxPendingBytes = maxEventBytes
+    this.#onCommit = onCommit
     this.#framing =
       translation?.createFraming?.((event) => this.#onTranslatableEvent(event), maxEventBytes) ??
       new SseParser((event) => this.#onEvent(event), maxEventBytes)
   }
 
-  get isCommitted(): boolean {
-    return this.#isCommitted
-  }
-
-  /** Not null once the stream has ended. */
-  get end(): StreamEnd | null {
-    return this.#end
-  }
-
   /** Call with bytes as they arrive. */
   push(chunk: Buffer): void {
-    if (this.#end !== null) return
+    if (this.end !== null) return
     try {
       this.#framing.push(chunk)
     } catch (error) {
@@ -115,7 +94,7 @@ export class UpstreamStream {
 
   /** The upstream has ended its response. Without a finish reason or `[DONE]` it was truncated. */
   close(): void {
-    if (this.#end !== null) return
+    if (this.end !== null) return
     const rest = this.#framing instanceof SseParser ? this.#framing.end() : undefined
     if (rest?.hasData && rest.text.trim() === doneMarker) this.#sawDone = true
     this.#complete()
@@ -123,7 +102,7 @@ export class UpstreamStream {
 
   #complete(): void {
     if (this.#translation) for (const chunk of this.#translation.end()) this.#onTranslated(chunk)
-    if (this.#end !== null) return
+    if (this.end !== null) return
     const complete = this.#sawDone || this.meter.finishReason !== null
     this.#finish(
       complete ? 'complete' : upstreamError('connection', 'The stream ended before it was complete.'),
@@ -132,7 +111,7 @@ export class UpstreamStream {
 
   /** The connection failed. */
   fail(error: UpstreamError): void {
-    if (this.#end === null) this.#finish(error)
+    if (this.end === null) this.#finish(error)
   }
 
   /** Sends events to the sink, the buffered ones first. */
@@ -145,7 +124,7 @@ export class UpstreamStream {
   }
 
   #onEvent(event: SseEvent): void {
-    if (!event.hasData || this.#end !== null) return
+    if (!event.hasData || this.end !== null) return
     if (this.#translation) {
       if (this.#isPassthrough) this.#onNativeEvent(event, this.#translation)
       else this.#onTranslatableEvent(event)
@@ -162,13 +141,13 @@ export class UpstreamStream {
 
   /** An event that must be translated. */
   #onTranslatableEvent(event: StreamEvent): void {
-    if (this.#end !== null || !this.#translation) return
+    if (this.end !== null || !this.#translation) return
     for (const chunk of this.#translation.translate(event)) this.#onTranslated(chunk)
-    if (this.#translation.isComplete && this.#end === null) this.#complete()
+    if (this.#translation.isComplete && this.end === null) this.#complete()
   }
 
   #onTranslated(chunk: Chunk): void {
-    if (this.#end !== null) return
+    if (this.end !== null) return
     if (this.#isPassthrough) this.meter.read(chunk)
     else this.#onChunk(chunk, null)
   }
@@ -201,8 +180,8 @@ export class UpstreamStream {
 
   #encode(chunk: unknown, facts: ChunkFacts, event: SseEvent | null): void {
     this.#emit(this.encoder.encode(chunk, facts, event))
-    if (!this.#isCommitted && (facts.hasContent || facts.hasFinish)) {
-      this.#isCommitted = true
+    if (!this.isCommitted && (facts.hasContent || facts.hasFinish)) {
+      this.isCommitted = true
       this.#onCommit()
     }
   }
@@ -225,13 +204,13 @@ export class UpstreamStream {
   }
 
   #finish(end: StreamEnd): void {
-    this.#end = end
+    this.end = end
     this.#reportEnd()
   }
 
   #reportEnd(): void {
-    if (!this.#sink || this.#end === null) return
-    if (this.#end === 'complete') this.#sink.onComplete()
-    else this.#sink.onError(this.#end)
+    if (!this.#sink || this.end === null) return
+    if (this.end === 'complete') this.#sink.onComplete()
+    else this.#sink.onError(this.end)
   }
 }

@@ -4,7 +4,7 @@ import { notFound } from '../../errors.ts'
 import type { UpstreamModels } from '../../health/upstream-tests.ts'
 import { findProvider } from '../../providers/registry.ts'
 import { sendAuxiliaryRequest } from '../routing/auxiliary-request.ts'
-import type { AttemptDeps } from '../routing/failover.ts'
+import type { AttemptDeps } from '../request-context.ts'
 import { upstreamErrorFromException } from '../routing/upstream-transport.ts'
 import { upstreamErrorFromResponse } from '../routing/upstream-error.ts'
 
@@ -26,20 +26,14 @@ export async function fetchModels(
   const upstream = catalog.upstream(upstreamId)
   const provider = findProvider(upstream?.provider ?? '')
   if (!upstream || !provider) throw notFound('Upstream')
-  const { credential, timeouts, proxy } = upstream
   const list = provider.buildModelListRequest?.(upstream)
   if (!list) return unavailable(null, `${provider.title} does not offer a list of models here.`)
   try {
-    const call = {
-      url: list.url,
-      headers: list.headers,
-      body: [],
-      method: 'GET',
-      maxBytes,
-    } as const
-    const response = await sendAuxiliaryRequest(call, { client: context.client, timeouts, proxy })
+    const { url, headers } = list
+    const request = { url, headers, body: [], method: 'GET', maxBytes } as const
+    const response = await sendAuxiliaryRequest(context.client, request, upstream)
     if (response.status !== 200) {
-      const about = { credential, now: context.now(), provider }
+      const about = { credential: upstream.credential, now: context.now(), provider }
       return unavailable(
         response.status,
         upstreamErrorFromResponse({ ...response, errorType: null }, about).message,

@@ -2,7 +2,8 @@
 import type { Catalog, LiveUpstream } from '../../catalog/catalog.ts'
 import { apiError, notFound } from '../../errors.ts'
 import type { TestCallResult } from '../../health/upstream-tests.ts'
-import type { AttemptDeps } from '../routing/failover.ts'
+import { singleCall } from '../routing/attempt-call.ts'
+import type { AttemptDeps } from '../request-context.ts'
 import { UpstreamAttempt } from '../routing/attempt.ts'
 import { readChatRequest } from '../request/request-body.ts'
 import type { Provider } from '../../providers/provider.ts'
@@ -63,24 +64,8 @@ export function sendTestCall(context: AttemptDeps, options: TestCallOptions): Up
   const { upstream, credential, model, maxDurationMs = Infinity } = options
   const provider = options.provider.forModel?.(model) ?? options.provider
   const body = readChatRequest(Buffer.from(JSON.stringify({ model, ...testMessages })))
-  const { baseUrl, settings, proxy } = upstream
-  const { answerMs, idleMs } = upstream.timeouts
-  const timeouts = {
-    ...upstream.timeouts,
-    answerMs: Math.min(answerMs, maxDurationMs),
-    idleMs: Math.min(idleMs, maxDurationMs),
-  }
-  const call = {
-    body,
-    model,
-    maximumTokens: null,
-    baseUrl,
-    credential,
-    settings,
-    modelMaximumTokens: null,
-    nowMs: context.now(),
-  }
-  const attempt = new UpstreamAttempt(call, { ...context, provider, encoding: body, timeouts, proxy })
+  const call = { provider, body, model, credential, nowMs: context.now() }
+  const attempt = new UpstreamAttempt(context, singleCall(upstream, call, maxDurationMs))
   attempt.send()
   return attempt
 }
