@@ -9,10 +9,10 @@ import { deleteRequestsShared } from '../../db/postgres/retention.ts'
 import { startPostgres, postgresSkipReason, type PostgresServer } from '../../db/postgres/postgres.fixture.ts'
 import { rollUpShared } from '../../usage/rollups/shared-rollup.ts'
 import { SnapshotReader } from '../../db/postgres/snapshot.ts'
-import type { LedgerReport } from './replay.ts'
-import { LedgerMonitor, scrub } from './ledger-monitor.ts'
+import { LedgerMonitor, scrubJournal, scrubSums } from './ledger-monitor.ts'
 import type { ReadSnapshot } from './ledger-source.ts'
 import { postgresSource as source } from './postgres-source.ts'
+import type { LedgerReport } from './replay.ts'
 import {
   at,
   credit,
@@ -79,15 +79,22 @@ function monitorOf({ url }: TestCluster): LedgerMonitor {
 }
 
 describe('LedgerMonitor', () => {
-  test('tampering before the monitor started – is found by a scrub', { skip }, async (t) => {
+  test('tampering before the monitor started – is found by a full scan', { skip }, async (t) => {
     const cluster = await openCluster(t)
     await serveSome(cluster)
-    for (const [name, statement] of Object.entries(tamperingBefore)) {
-      await withTampering(cluster.client, statement, async () =>
-        assert.equal((await scrub(source, cluster.readSnapshot))?.ok, false, name),
-      )
+    const check = async (): Promise<Record<'sums' | 'recomputation', LedgerReport | null>> => ({
+      sums: await scrubSums(source, cluster.readSnapshot),
+      recomputation: await scrubJournal(source, cluster.readSnapshot),
+    })
+    for (const [name, { statement, by }] of Object.entries(tamperingBefore)) {
+      await withTampering(cluster.client, statement, async () => {
+        const found = await check()
+        const finders = (['sums', 'recomputation'] as const).filter((scan) => found[scan]?.ok === false)
+        assert.deepEqual(finders, by, name)
+      })
     }
-    assert.deepEqual((await scrub(source, cluster.readSnapshot))?.findings, [])
+    const { sums, recomputation } = await check()
+    assert.deepEqual([sums?.findings, recomputation?.findings], [[], []])
   })
 
   test('tampering with new rows – is found by the next check, and stays reported', { skip }, async (t) => {
@@ -124,7 +131,7 @@ describe('LedgerMonitor', () => {
   })
 
   test('failover that lost commits with all their rows – is not reported', { skip }, async (t) => {
-    for (const lostAt of [5, 6]) {
+    for (const scan of [scrubSums, scrubJournal]) {
       const cluster = await openCluster(t)
       const monitor = monitorOf(cluster)
       await serveSome(cluster)
@@ -132,15 +139,16 @@ describe('LedgerMonitor', () => {
       await serveSome(cluster)
       assert.deepEqual((await monitor.check()).findings, [])
       let snapshotCount = 0
-      // What had settled when the scrub started is lost before it ends.
-      const report = await scrub(source, async (read) => {
+      // What had settled when the scan started is lost before it ends.
+      const report = await scan(source, async (read) => {
         const result = await cluster.readSnapshot(read)
-        if ((snapshotCount += 1) === lostAt) await loseLaterCommits()
+        if ((snapshotCount += 1) === 5) await loseLaterCommits()
         return result
       })
       assert.equal(report, null)
       assert.deepEqual((await monitor.check()).findings, [])
-      assert.deepEqual((await scrub(source, cluster.readSnapshot))?.findings, [])
+      for (const check of [scrubSums, scrubJournal])
+        assert.deepEqual((await check(source, cluster.readSnapshot))?.findings, [])
     }
   })
 
@@ -168,7 +176,7 @@ describe('LedgerMonitor', () => {
       })(),
     ]
     const monitors = [monitorOf(cluster), monitorOf(cluster)]
-    const snapshots = new SnapshotReader(cluster.url, 'tests')
+    const snapshots = [new SnapshotReader(cluster.url, 'tests'), new SnapshotReader(cluster.url, 'tests')]
     /** Checks and scans while the nodes serve this many requests. */
     const checkDuring = async (served: number): Promise<void> => {
       const end = requests + served
@@ -176,13 +184,13 @@ describe('LedgerMonitor', () => {
       const checking = monitors.map(async (monitor) => {
         while (isServing()) assert.deepEqual((await monitor.check()).findings, [])
       })
-      const scrubbing = async (): Promise<void> => {
+      const scanning = [scrubSums, scrubJournal].map(async (scan, index) => {
         while (isServing()) {
-          const report = await scrub(source, (read) => snapshots.read(read))
+          const report = await scan(source, (read) => snapshots[index]?.read(read) ?? assert.fail())
           assert.deepEqual(report?.findings ?? [], [])
         }
-      }
-      await Promise.all([...checking, scrubbing()])
+      })
+      await Promise.all([...checking, ...scanning])
     }
     const deleteOld = async (): Promise<void> => {
       while (!load.isOver) {
@@ -196,7 +204,7 @@ describe('LedgerMonitor', () => {
       await checkDuring(100)
     } finally {
       load.isOver = true
-      await Promise.all([...callers, snapshots.close()])
+      await Promise.all([...callers, ...snapshots.map((each) => each.close())])
     }
     assert.deepEqual([...one.events, ...two.events], [])
   })

@@ -1,13 +1,22 @@
 /**
  * Monitors the ledger. Each check recomputes the commits since the last one and compares all derived rows, as
- * `sluice verify` does for the whole ledger, so its cost depends on what is new. In addition, a scrub verifies what was
- * there before. A mismatch stays reported.
+ * `sluice verify` does for the whole ledger, so its cost depends on what is new. In addition, scrubs verify what was
+ * there before. They work in steps of a few milliseconds with longer pauses, because there may be tens of millions of rows
+ * while callers are served. Each step reads its own snapshot, so that nothing waits for them and no snapshot gets old. A
+ * mismatch stays reported.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Db } from '../../db/db.ts'
 import { readDeletedRequests } from '../../db/retention/delete-requests.ts'
 import { rollUpCursorSql } from '../../db/rollup-cursor.ts'
-import { addTotals, noRows, sumRows, type RowTotals } from './ledger-reader.ts'
+import {
+  compareAccounts,
+  lastIdOf,
+  sumDeletedRequests,
+  sumRows,
+  totalsOf,
+  type RowGroup,
+} from './row-sums.ts'
 import {
   afterLastRow,
   beforeFirstRow,
@@ -16,7 +25,7 @@ import {
   type ReadSnapshot,
   type SnapshotConnection,
 } from './ledger-source.ts'
-import { LedgerVerification, type LedgerReport } from './replay.ts'
+import { LedgerReplay, LedgerVerification, type LedgerReport } from './replay.ts'
 
 export interface MonitorListener {
   onReport(report: LedgerReport): void
@@ -93,17 +102,21 @@ export class LedgerMonitor {
     })
   }
 
-  /** Verifies the whole ledger, once or, with pauses between, until it finds a mismatch. Retries after a failure. */
+  /** Runs all scrubs, once or, with pauses between, until one finds a mismatch. Retries after a failure. */
   async scrub(pauseMs: number, isRepeated: boolean): Promise<void> {
-    for (;;) {
+    await Promise.all([scrubSums, scrubJournal].map((each) => this.#repeat(each, pauseMs, isRepeated)))
+  }
+
+  async #repeat(scrub: Scrub, pauseMs: number, isRepeated: boolean): Promise<void> {
+    while (!this.#failedReport) {
       const startedAt = performance.now()
-      const report = await this.#scrubOnce(pauseMs)
+      const report = await this.#scrubOnce(scrub, pauseMs)
       if (this.#failedReport || (report && !isRepeated)) return
       await delay(Math.max(pauseMs, report ? (performance.now() - startedAt) * pauseFactor : 0))
     }
   }
 
-  async #scrubOnce(pauseMs: number): Promise<LedgerReport | null> {
+  async #scrubOnce(scrub: Scrub, pauseMs: number): Promise<LedgerReport | null> {
     const snapshots = this.#ledger.openSnapshots('sluice watch of all')
     const read: ReadSnapshot = (work) => this.#retryUntilAvailable(() => snapshots.read(work), pauseMs)
     const report = await scrub(this.#ledger.source, read)
@@ -135,46 +148,90 @@ const pauseFactor = 4
 
 const pauseAfter = (startedAt: number): Promise<void> => delay((performance.now() - startedAt) * pauseFactor)
 
-/** The totals of all rows up to this id, which do not change: entries are never deleted, and deleted request rows count. */
+type Sums = Map<string, RowGroup>
+
+function addGroups(sums: Sums, groups: readonly RowGroup[]): void {
+  for (const group of groups) {
+    const key = JSON.stringify([group.kind, group.debit, group.credit, group.account])
+    const { rows = 0, bills = 0, nanos = 0n } = sums.get(key) ?? {}
+    sums.set(key, {
+      ...group,
+      rows: rows + group.rows,
+      bills: bills + group.bills,
+      nanos: nanos + group.nanos,
+    })
+  }
+}
+
+/** The sums of all rows up to this id, which do not change: entries are never deleted, and deleted request rows count. */
 export async function sumInSteps(
   read: ReadSnapshot,
   table: 'entries' | 'requests',
   last: number,
-): Promise<RowTotals> {
-  let [sum, after, deletedUpTo] = [noRows, beforeFirstRow, -1]
+): Promise<RowGroup[]> {
+  const sums: Sums = new Map()
+  let [after, deletedUpTo] = [beforeFirstRow, -1]
   while (after < last) {
     const startedAt = performance.now()
-    const { deleted, rows } = await read(async (db) => {
-      const { lastRow, ...totals } = await readDeletedRequests(db)
-      // All rows that were read so far are deleted, and contained in the totals of the deleted ones.
+    const { deleted, groups } = await read(async (db) => {
+      const { lastRow } = await readDeletedRequests(db)
+      // All rows that were read so far are deleted, and contained in the sums of the deleted ones.
       const mustRestart = table === 'requests' && lastRow > Math.max(after, deletedUpTo)
       const range = [mustRestart ? beforeFirstRow : after, last] as const
       return {
-        deleted: mustRestart ? { lastRow, totals } : null,
-        rows: await sumRows(db, table, range, rowsPerStep),
+        deleted: mustRestart ? { lastRow, groups: await sumDeletedRequests(db) } : null,
+        groups: await sumRows(db, table, range, rowsPerStep),
       }
     })
-    if (deleted) [sum, deletedUpTo] = [{ ...noRows, ...deleted.totals }, deleted.lastRow]
-    sum = addTotals(sum, rows.totals)
-    after = rows.last ?? last
+    if (deleted) {
+      sums.clear()
+      addGroups(sums, deleted.groups)
+      deletedUpTo = deleted.lastRow
+    }
+    addGroups(sums, groups)
+    after = groups.length === 0 ? last : lastIdOf(groups, after)
     if (after < last) await pauseAfter(startedAt)
   }
-  return sum
+  return [...sums.values()]
 }
 
-/**
- * Verifies everything, also what was there before the monitor started, as `sluice verify` does. It works in steps of a few
- * milliseconds with longer pauses, because there may be tens of millions of rows while callers are served. Each step reads
- * its own snapshot, so that nothing waits for it and no snapshot gets old. null: the scrub is void because rows that it had
- * read are gone, and must start again.
- */
-export async function scrub(source: LedgerSource, read: ReadSnapshot): Promise<LedgerReport | null> {
+/** null: the scrub is void because rows that it had read are gone, and must start again. */
+export type Scrub = (source: LedgerSource, read: ReadSnapshot) => Promise<LedgerReport | null>
+
+/** Sums all settled rows in steps; the returned function adds the rest in a snapshot. null: rows that were summed are gone. */
+async function sumSettled(
+  source: LedgerSource,
+  read: ReadSnapshot,
+): Promise<(db: Db) => Promise<RowGroup[] | null>> {
   const settled = await source.readSettledMarks(read)
   // All rows may be gone, although the last one is never deleted for its age.
   const marks = { ...settled, rowId: Math.max(settled.rowId, (await read(readDeletedRequests)).lastRow) }
   const heads = await read((db) => source.readHeads(db))
   const entries = await sumInSteps(read, 'entries', marks.entryId)
-  const totals = addTotals(entries, await sumInSteps(read, 'requests', marks.rowId))
+  const requests = await sumInSteps(read, 'requests', marks.rowId)
+  return async (db) => {
+    const isIntact = await source.containsHeads(db, heads)
+    if (!isIntact || (await readDeletedRequests(db)).lastRow > marks.rowId) return null
+    const newEntries = await sumRows(db, 'entries', [marks.entryId, afterLastRow])
+    const newRequests = await sumRows(db, 'requests', [marks.rowId, afterLastRow])
+    return [...entries, ...requests, ...newEntries, ...newRequests]
+  }
+}
+
+/** Compares the sums of all entries and all request rows, by account, with the balances and with each other. */
+export const scrubSums: Scrub = async (source, read) => {
+  const sumAll = await sumSettled(source, read)
+  const differences = await read(async (db) => {
+    const sums = await sumAll(db)
+    return sums && compareAccounts(sums, (await source.readState(db)).owners)
+  })
+  return differences && new LedgerReplay(source).reportWith(differences)
+}
+
+/** Verifies the journal from its first commit with all rows, as `sluice verify` does. */
+export const scrubJournal: Scrub = async (source, read) => {
+  const heads = await read((db) => source.readHeads(db))
+  const sumAll = await sumSettled(source, read)
   const verification = new LedgerVerification(source, null)
   const { reader, replay } = verification
   for (let isMore = true; isMore;) {
@@ -184,15 +241,10 @@ export async function scrub(source: LedgerSource, read: ReadSnapshot): Promise<L
     if (isMore && !reader.hasReached(heads)) await pauseAfter(startedAt)
   }
   const end = await read(async (db) => {
-    const isIntact = (await source.containsHeads(db, heads)) && (await reader.isHistoryIntact(db))
-    if (!isIntact || (await readDeletedRequests(db)).lastRow > marks.rowId) return null
+    const sums = await sumAll(db)
+    if (sums === null || !(await reader.isHistoryIntact(db))) return null
     while (await verification.readPage(db));
-    const newEntries = await sumRows(db, 'entries', [marks.entryId, afterLastRow])
-    const newRequests = await sumRows(db, 'requests', [marks.rowId, afterLastRow])
-    return {
-      state: await source.readState(db),
-      totals: [newEntries.totals, newRequests.totals].reduce(addTotals, totals),
-    }
+    return { state: await source.readState(db), totals: totalsOf(sums) }
   })
   // Not in the read, which may run again: totals are compared once.
   return end && replay.report(end)

@@ -1,9 +1,9 @@
 /** Reads the journal page by page, with its chains verified, and the rows that belong to each page. */
 import { hash as hashOnce } from 'node:crypto'
 import type { Db } from '../../db/db.ts'
-import { joinSum, splitSumSql } from '../../db/money-sums.ts'
 import { JournalChainError } from '../../db/read-ledger.ts'
 import { readDeletedRequests } from '../../db/retention/delete-requests.ts'
+import { addTotals, lastIdOf, noRows, sumRows, totalsOf, type RowTotals } from './row-sums.ts'
 import {
   afterLastRow,
   beforeFirstRow,
@@ -32,68 +32,10 @@ export interface LedgerPage {
   readonly isLast: boolean
 }
 
-/** How many entries and request rows with a cost there are, deleted ones included, and their sums in nanos. */
-export interface RowTotals {
-  readonly entries: number
-  readonly amount: bigint
-  readonly bills: number
-  readonly cost: bigint
-}
-
 /** What is compared after the last page. `totals`: of all rows since the last end, whether they belong to commits or not. */
 export interface LedgerEnd {
   readonly totals: RowTotals
   readonly state: StoredState
-}
-
-export const noRows: RowTotals = { entries: 0, amount: 0n, bills: 0, cost: 0n }
-
-export function addTotals(one: RowTotals, other: RowTotals): RowTotals {
-  return {
-    entries: one.entries + other.entries,
-    amount: one.amount + other.amount,
-    bills: one.bills + other.bills,
-    cost: one.cost + other.cost,
-  }
-}
-
-const summedColumns = {
-  entries: { id: 'id', nanos: 'amount_nanos' },
-  requests: { id: 'row_id', nanos: 'cost_nanos' },
-} as const
-
-/** `last`: the id of the last of the rows; null: there are none. */
-export interface RowSum {
-  readonly totals: RowTotals
-  readonly last: number | null
-}
-
-interface SumRow {
-  readonly entries: number
-  readonly bills: number
-  readonly last: number | null
-  readonly sum_yuan: number
-  readonly sum_rest_nanos: bigint
-}
-
-/** Sums the rows with ids after the first number up to the second one, at most this many. */
-export async function sumRows(
-  db: Db,
-  table: keyof typeof summedColumns,
-  [after, last]: readonly [after: number, last: number],
-  maxRows = Number.MAX_SAFE_INTEGER,
-): Promise<RowSum> {
-  const { id, nanos } = summedColumns[table]
-  const [row] = await db.report<SumRow>({
-    sql: `select count(*) as entries, count(nullif(nanos, 0)) as bills, max(id) as last, ${splitSumSql('nanos', 'sum')}
-      from (select ${id} as id, ${nanos} as nanos from ${table}
-        where ${id} > ? and ${id} <= ? order by ${id} limit ?) as range`,
-    parameters: [after, last, maxRows],
-  })
-  if (row === undefined || row.last === null) return { totals: noRows, last: null }
-  const sum = joinSum(row.sum_yuan, row.sum_rest_nanos)
-  const totals = table === 'entries' ? { entries: row.entries, amount: sum } : { bills: row.bills, cost: sum }
-  return { totals: { ...noRows, ...totals }, last: row.last }
 }
 
 const genesis: ChainHead = { number: 0, hash: '00'.repeat(32) }
@@ -172,8 +114,8 @@ export class LedgerReader {
     const entries = await sumRows(db, 'entries', [entryId, afterLastRow])
     const requests = await sumRows(db, 'requests', [rowId, afterLastRow])
     const deleted = this.#isFromFirstCommit ? { ...noRows, ...(await readDeletedRequests(db)) } : noRows
-    this.#marks = { entryId: entries.last ?? entryId, rowId: requests.last ?? rowId }
-    const totals = [entries.totals, requests.totals, deleted].reduce(addTotals, this.#late)
+    this.#marks = { entryId: lastIdOf(entries, entryId), rowId: lastIdOf(requests, rowId) }
+    const totals = [totalsOf(entries), totalsOf(requests), deleted].reduce(addTotals, this.#late)
     this.#late = noRows
     return { state, totals }
   }

@@ -12,14 +12,8 @@ import type { LedgerEvent } from '../../ledger/events.ts'
 import { decodeEvents, JournalFormatError } from '../../ledger/journal.ts'
 import { accountOwner, emptyOwner, emptyState, type LedgerState } from '../../ledger/state.ts'
 import { ownerToRow } from '../postgres/shared-rows.ts'
-import {
-  addTotals,
-  LedgerReader,
-  noRows,
-  type LedgerEnd,
-  type LedgerPage,
-  type RowTotals,
-} from './ledger-reader.ts'
+import { LedgerReader, type LedgerEnd, type LedgerPage } from './ledger-reader.ts'
+import { addTotals, noRows, type Difference, type RowTotals } from './row-sums.ts'
 import {
   billCells,
   billOf,
@@ -114,6 +108,12 @@ export class LedgerReplay {
     this.#seen = noRows
     this.#compareOwners(state)
     if (state.holds !== null) this.#compareHolds(state.holds)
+    return this.reportWith([])
+  }
+
+  /** Reports these, and what was found so far. */
+  reportWith(differences: readonly Difference[]): LedgerReport {
+    for (const { message, drift } of differences) this.#addFinding(message, drift)
     return {
       ok: this.#findings.length === 0,
       entries: this.#entries,

@@ -42,25 +42,70 @@ const richer = `update entries set amount_nanos = amount_nanos + 5 where ${ofFir
   update owners set balance_nanos = balance_nanos + 5
     where id = (select 'a:' || account_id from entries where ${ofFirst('entries', 'id')})`
 
-/** Tampering with rows that existed before the monitor started. */
-export const tamperingBefore = {
-  'a balance': `update owners set balance_nanos = balance_nanos + 1 where id = 'a:one'`,
-  'a held amount': `update owners set held_nanos = held_nanos - 1 where id = 'a:both'`,
-  'a deleted account row': `delete from owners where id = 'a:two'`,
-  'an entry’s amount': `update entries set amount_nanos = amount_nanos + 1 where ${firstCharge}`,
-  'a deleted entry': `delete from entries where ${firstCharge}`,
-  'an entry of no commit': `${extraEntry} values (-7, 0, 'x', 'y', 1, 'credit', null)`,
-  'an entry with a number far from all others': `${extraEntry.replace('(', '(id, ')} values (9000000000000000, 1, 0, 'account:one', 'y', 1, 'credit', 'one')`,
-  'a request’s cost': `update requests set cost_nanos = cost_nanos + 1 where ${firstRow}`,
-  'a request’s tokens': `update requests set completion_tokens = 99 where ${firstRow}`,
-  'a deleted request row': `delete from requests where ${firstRow}`,
-  'an extra request row': `create temporary table extra on commit drop as select * from requests where ${firstRow};
+/** Tampering with rows that existed before the monitor started, and which scan finds it. */
+export const tamperingBefore: Record<
+  string,
+  { statement: string; by: readonly ('sums' | 'recomputation')[] }
+> = {
+  'a balance': {
+    statement: `update owners set balance_nanos = balance_nanos + 1 where id = 'a:one'`,
+    by: ['sums', 'recomputation'],
+  },
+  'a held amount': {
+    statement: `update owners set held_nanos = held_nanos - 1 where id = 'a:both'`,
+    by: ['recomputation'],
+  },
+  'a deleted account row': {
+    statement: `delete from owners where id = 'a:two'`,
+    by: ['sums', 'recomputation'],
+  },
+  'an entry’s amount': {
+    statement: `update entries set amount_nanos = amount_nanos + 1 where ${firstCharge}`,
+    by: ['sums', 'recomputation'],
+  },
+  'a deleted entry': {
+    statement: `delete from entries where ${firstCharge}`,
+    by: ['sums', 'recomputation'],
+  },
+  'an entry of no commit': {
+    statement: `${extraEntry} values (-7, 0, 'x', 'y', 1, 'credit', null)`,
+    by: ['recomputation'],
+  },
+  'an entry with a number far from all others': {
+    statement: `${extraEntry.replace('(', '(id, ')} values (9000000000000000, 1, 0, 'account:one', 'y', 1, 'credit', 'one')`,
+    by: ['sums', 'recomputation'],
+  },
+  'a request’s cost': {
+    statement: `update requests set cost_nanos = cost_nanos + 1 where ${firstRow}`,
+    by: ['sums', 'recomputation'],
+  },
+  'a request’s tokens': {
+    statement: `update requests set completion_tokens = 99 where ${firstRow}`,
+    by: ['recomputation'],
+  },
+  'a deleted request row': {
+    statement: `delete from requests where ${firstRow}`,
+    by: ['sums', 'recomputation'],
+  },
+  'an extra request row': {
+    statement: `create temporary table extra on commit drop as select * from requests where ${firstRow};
     update extra set row_id = -5, request_id = 'extra'; insert into requests table extra`,
-  'rows recorded as deleted that never existed': `insert into dropped_bills values ('one', 1, 5)`,
-  'a commit’s body': `update journal set body = replace(body, '1000000', '2000000') where number = 1`,
-  'a commit’s body with a hash of its own': rehash,
-  'a deleted commit': `delete from journal where node = 'one' and number = 2`,
-  'a credit and the balance that follows from it': richer,
+    by: ['sums', 'recomputation'],
+  },
+  'rows recorded as deleted that never existed': {
+    statement: `insert into dropped_bills values ('one', 1, 5)`,
+    by: ['sums', 'recomputation'],
+  },
+  'a commit’s body': {
+    statement: `update journal set body = replace(body, '1000000', '2000000') where number = 1`,
+    by: ['recomputation'],
+  },
+  'a commit’s body with a hash of its own': { statement: rehash, by: ['recomputation'] },
+  'a deleted commit': {
+    statement: `delete from journal where node = 'one' and number = 2`,
+    by: ['recomputation'],
+  },
+  'a credit and the balance that follows from it': { statement: richer, by: ['recomputation'] },
 }
 
 const lastOf = (table: string, key: string, where = 'true'): string =>

@@ -4,7 +4,7 @@ import { deleteRequestsStep } from '../../db/retention/delete-requests.ts'
 import { openReader, openWriter } from '../../db/sqlite/connection.ts'
 import { StoreWriter } from '../../db/sqlite/store-writer.ts'
 import { maintenanceSteps } from '../../usage/rollups/rollup.ts'
-import { noRows } from './ledger-reader.ts'
+import { noRows } from './row-sums.ts'
 import { LedgerReplay } from './replay.ts'
 import { copyLedger, tamper, verifyFile, startMonitor } from './served-ledger.fixture.ts'
 
