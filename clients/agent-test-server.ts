@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 
-import { isObject } from '../src/providers/usage.ts'
+import { isObject } from '../src/providers/json-fields.ts'
 import type { ReceivedRequest, Script } from '../test/support/upstream/exchange.ts'
 import { respondWith } from '../test/support/upstream/scripted-responses.ts'
 import { strict } from '../test/support/upstream/strict-upstream.ts'

@@ -2,7 +2,7 @@
  * What the scripted upstreams of official clients respond, by the model's name: one behavior each, once in Anthropic's
  * format (`claude-…`) and once in OpenAI's (`other-…`).
  */
-import { isObject } from '../src/providers/usage.ts'
+import { isObject } from '../src/providers/json-fields.ts'
 import { isStreamingRequest } from '../test/support/upstream/exchange.ts'
 import type { ReceivedRequest, Script } from '../test/support/upstream/exchange.ts'
 import { failAfter, neverRespond, truncateAfter } from '../test/support/upstream/fault-injection.ts'

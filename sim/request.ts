@@ -5,8 +5,9 @@
  */
 import type { StoredResponseRow } from '../src/db/ledger-commit.ts'
 import type { IdempotencyClaim } from '../src/ledger/events.ts'
-import { noUsage, type Usage } from '../src/ledger/price.ts'
+import type { Usage } from '../src/ledger/price.ts'
 import { claimId } from '../src/ledger/state.ts'
+import { noUsage } from '../src/providers/usage.ts'
 import { modelTokens } from './authority.ts'
 import type { Bug } from './bugs.ts'
 import type { SimDisk } from './disk.ts'

@@ -1,7 +1,6 @@
 /** Translates content blocks of Anthropic's format into content parts of the OpenAI format. */
-import { getObject, omitUndefined, getString, type Json } from '../providers/json-fields.ts'
+import { getObject, getString, isObject, omitUndefined, type Json } from '../providers/json-fields.ts'
 import { UnsupportedFeatureError } from '../providers/provider.ts'
-import { isObject } from '../providers/usage.ts'
 import type { ProviderCapabilities } from './provider-capabilities.ts'
 
 /** A block and its path in the request. */
@@ -10,25 +9,23 @@ export interface LocatedBlock {
   readonly path: string
 }
 
-export function unsupported(path: string, problem: string): UnsupportedFeatureError {
-  return new UnsupportedFeatureError(path, `Invalid \`${path}\`: ${problem}.`)
-}
-
 /** Parses `content` or `system` into blocks; a string is a single block. Throws for anything else. */
 export function parseBlocks(content: unknown, path: string): LocatedBlock[] {
   if (content === undefined || content === null) return []
   if (typeof content === 'string')
     return content === '' ? [] : [{ block: { type: 'text', text: content }, path }]
-  if (!Array.isArray(content)) throw unsupported(path, 'must be a string or an array of blocks')
+  if (!Array.isArray(content))
+    throw new UnsupportedFeatureError(path, 'must be a string or an array of blocks')
   return content.map((block: unknown, index) => {
-    if (!isObject(block)) throw unsupported(`${path}[${index}]`, 'must be an object')
+    if (!isObject(block)) throw new UnsupportedFeatureError(`${path}[${index}]`, 'must be an object')
     return { block, path: `${path}[${index}]` }
   })
 }
 
 function sourceUrl(source: Json, path: string): string {
   if (source['type'] === 'url') return getString(source, 'url') ?? ''
-  if (source['type'] !== 'base64') throw unsupported(`${path}.source.type`, 'not supported by this provider')
+  if (source['type'] !== 'base64')
+    throw new UnsupportedFeatureError(`${path}.source.type`, 'not supported by this provider')
   return `data:${getString(source, 'media_type') ?? ''};base64,${getString(source, 'data') ?? ''}`
 }
 
@@ -44,7 +41,7 @@ function translateDocument(block: Json, path: string, capabilities: ProviderCapa
   }
   const address = sourceUrl(source, path)
   if (!address.startsWith('data:') && !capabilities.fileUrl) {
-    throw unsupported(`${path}.source.type`, 'must be "base64" or "text" for this provider')
+    throw new UnsupportedFeatureError(`${path}.source.type`, 'must be "base64" or "text" for this provider')
   }
   return [{ type: 'file', file: { filename: title ?? 'document.pdf', file_data: address } }]
 }
@@ -69,7 +66,7 @@ function translateBlockContent({ block, path }: LocatedBlock, capabilities: Prov
       return [textPart(texts.filter((each) => each !== undefined).join('\n'))]
     }
     default:
-      throw unsupported(`${path}.type`, 'not supported by this provider')
+      throw new UnsupportedFeatureError(`${path}.type`, 'not supported by this provider')
   }
 }
 

@@ -1,15 +1,9 @@
 /** Translates the conversation of a request in Anthropic's format into messages of the OpenAI format. */
-import { omitUndefined, getString, type Json } from '../providers/json-fields.ts'
-import { isObject } from '../providers/usage.ts'
+import { getString, isObject, omitUndefined, type Json } from '../providers/json-fields.ts'
 import { boundedCallId, decodeCallId, shortCallId } from '../providers/tool-call-ids.ts'
 import { unwrapSignature, withText } from './thinking-signature.ts'
-import {
-  parseBlocks,
-  encodeContent,
-  translateBlock,
-  unsupported,
-  type LocatedBlock,
-} from './messages-blocks.ts'
+import { parseBlocks, encodeContent, translateBlock, type LocatedBlock } from './messages-blocks.ts'
+import { UnsupportedFeatureError } from '../providers/provider.ts'
 import type { ProviderCapabilities } from './provider-capabilities.ts'
 import { shortToolName } from './tool-names.ts'
 
@@ -114,7 +108,7 @@ function parseTurns(messages: readonly unknown[]): LocatedTurn[] {
   const turns: LocatedTurn[] = []
   for (const [index, message] of messages.entries()) {
     const path = `messages[${index}]`
-    if (!isObject(message)) throw unsupported(path, 'must be an object')
+    if (!isObject(message)) throw new UnsupportedFeatureError(path, 'must be an object')
     const { role } = message
     const blocks = parseBlocks(message['content'], `${path}.content`)
     const hasTools = blocks.some(isOfTool)
@@ -130,7 +124,7 @@ function parseTurns(messages: readonly unknown[]): LocatedTurn[] {
 /** Throws `UnsupportedFeatureError` naming the field that is invalid or not supported. */
 export function translateMessages(request: Json, capabilities: ProviderCapabilities): Json[] {
   const { messages } = request
-  if (!Array.isArray(messages)) throw unsupported('messages', 'must be an array')
+  if (!Array.isArray(messages)) throw new UnsupportedFeatureError('messages', 'must be an array')
   return parseTurns(messages).flatMap(({ role, path, blocks }) => {
     switch (role) {
       case 'user':
@@ -142,7 +136,7 @@ export function translateMessages(request: Json, capabilities: ProviderCapabilit
         return [{ role: 'system', content: encodeContent(parts, paragraph) }]
       }
       default:
-        throw unsupported(`${path}.role`, 'must be "user" or "assistant"')
+        throw new UnsupportedFeatureError(`${path}.role`, 'must be "user" or "assistant"')
     }
   })
 }

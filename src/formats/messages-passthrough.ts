@@ -3,8 +3,7 @@
  * when the response is paid for.
  */
 import { encodeSseEvent } from '../lib/sse/sse-parser.ts'
-import { getNumber, getString } from '../providers/json-fields.ts'
-import { isObject } from '../providers/usage.ts'
+import { getNumber, getString, isObject } from '../providers/json-fields.ts'
 import { BlockLog, contentBlockStop, messageStop, outOfCreditDelta } from './messages-events.ts'
 import type { MessagesConclusion } from './messages-stream.ts'
 

@@ -13,7 +13,8 @@ import {
   type Json,
 } from '../providers/json-fields.ts'
 import { translateMessages } from './messages-conversation.ts'
-import { parseBlocks, encodeContent, translateBlock, unsupported } from './messages-blocks.ts'
+import { parseBlocks, encodeContent, translateBlock } from './messages-blocks.ts'
+import { UnsupportedFeatureError } from '../providers/provider.ts'
 import type { ProviderCapabilities } from './provider-capabilities.ts'
 import { isStrictSchema } from './strict-schema.ts'
 import { shortToolName } from './tool-names.ts'
@@ -33,7 +34,7 @@ function translateTool(tool: Json, index: number, capabilities: ProviderCapabili
   const path = `tools[${index}]`
   const type = tool['type']
   if (type !== undefined && type !== null && type !== 'custom') {
-    throw unsupported(
+    throw new UnsupportedFeatureError(
       `${path}.type`,
       `${getString(tool, 'type') ?? 'the tool'} is run by Anthropic; the provider of this model has no such tool`,
     )
@@ -61,7 +62,7 @@ function translateToolChoice(choice: Json | undefined): unknown {
     case 'none':
       return choice?.['type']
     default:
-      throw unsupported('tool_choice.type', 'not supported by this provider')
+      throw new UnsupportedFeatureError('tool_choice.type', 'not supported by this provider')
   }
 }
 
@@ -117,7 +118,7 @@ function translateOutputFormat(request: Json): Json | undefined {
   if (!format) return undefined
   const schema = getObject(format, 'schema')
   if (format['type'] !== 'json_schema' || !schema) {
-    throw unsupported('output_config.format', 'must be "json_schema" with a schema')
+    throw new UnsupportedFeatureError('output_config.format', 'must be "json_schema" with a schema')
   }
   return { type: 'json_schema', json_schema: { name: 'answer', schema, strict: isStrictSchema(schema) } }
 }
@@ -135,7 +136,7 @@ function translateUser(request: Json): string | undefined {
 
 function rejectUnsupported(request: Json): void {
   if (getObjects(request, 'mcp_servers').length > 0)
-    throw unsupported('mcp_servers', 'not supported by this provider')
+    throw new UnsupportedFeatureError('mcp_servers', 'not supported by this provider')
 }
 
 /** Translates the request; the model's name is the caller's. Throws `UnsupportedFeatureError` naming the field. */

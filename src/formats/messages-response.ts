@@ -1,7 +1,7 @@
 /** Translates responses in the OpenAI format into Anthropic's, and has what streams share with them. */
 import { newId } from '../lib/ids.ts'
 import { getObject, getObjects, getString, type Json, lookup } from '../providers/json-fields.ts'
-import { parseUsage } from '../providers/usage.ts'
+import { noUsage, parseUsage } from '../providers/usage.ts'
 import { encodeCallId } from '../providers/tool-call-ids.ts'
 import { originalToolName } from './tool-names.ts'
 import { wrapSignature, withoutText } from './thinking-signature.ts'
@@ -125,9 +125,6 @@ function encodeContent(message: Json, { provider, request }: ResponseContext): J
     }),
   ]
 }
-
-/** The usage if no provider has counted it. */
-const noUsage = { input: 0, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 }
 
 /** Translates a non-streaming response. */
 export function translateChatResponse(response: Json, context: ResponseContext): Json {

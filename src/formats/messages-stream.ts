@@ -1,7 +1,7 @@
 /** Encodes a stream in the OpenAI format as Anthropic's: chunk by chunk, with its blocks one after another. */
 import { newId } from '../lib/ids.ts'
-import { getNumber, getObject, getObjects, getString, type Json } from '../providers/json-fields.ts'
-import { isObject, type TokenUsage } from '../providers/usage.ts'
+import { getNumber, getObject, getObjects, getString, isObject, type Json } from '../providers/json-fields.ts'
+import { noUsage, type TokenUsage } from '../providers/usage.ts'
 import { wrapSignature } from './thinking-signature.ts'
 import { BlockQueue } from './block-queue.ts'
 import { originalToolName } from './tool-names.ts'
@@ -22,8 +22,6 @@ import {
   serializeMessagesUsage,
   type StopReason,
 } from './messages-events.ts'
-
-const noUsage = { input: 0, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 }
 
 /** How a settled response ended: by itself, or because the account ran out of credit after `paidTokens`. */
 export interface MessagesConclusion {

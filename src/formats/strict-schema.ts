@@ -1,6 +1,5 @@
 /** The JSON Schemas that OpenAI accepts as `strict` (OpenAI, "Structured Outputs", supported schemas). */
-import { getObjects, type Json } from '../providers/json-fields.ts'
-import { isObject } from '../providers/usage.ts'
+import { getObjects, isObject, type Json } from '../providers/json-fields.ts'
 
 const unsupportedKeywords = ['oneOf', 'allOf', 'not', 'if', 'dependentRequired', 'dependentSchemas']
 

@@ -2,8 +2,7 @@
  * Wraps the thinking of other providers in Anthropic's format. Clients send thinking back with its signature and do not
  * know which provider made it; so a wrapped signature names its provider, and goes back to that one only.
  */
-import { isObject } from '../providers/usage.ts'
-import type { Json } from '../providers/json-fields.ts'
+import { isObject, type Json } from '../providers/json-fields.ts'
 
 const signaturePrefix = 'sluice.'
 

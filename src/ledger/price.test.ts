@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { nanoPrice, usageOf } from './ledger.fixture.ts'
-import { maxCostOf, costOf, noUsage, affordableOutputTokens, type Price, type Usage } from './price.ts'
+import { maxCostOf, costOf, affordableOutputTokens, type Price, type Usage } from './price.ts'
+import { noUsage } from '../providers/usage.ts'
 
 const nanos = fc.bigInt({ min: 0n, max: 10n ** 14n })
 const optionalPrice = fc.option(nanos)

@@ -3,6 +3,7 @@
  * exactly, multiplied by the factor and rounded up once to a nano. So for any split of a request, cost(a) +
  * cost(b) − cost(a + b) is 0 or 1 nano. Nothing else multiplies tokens by money.
  */
+import type { TokenUsage } from '../providers/usage.ts'
 
 /**
  * Nano-yuan per million tokens; `perRequest` and `perSearch` are nano-yuan. A component that is `null` has
@@ -26,25 +27,7 @@ export interface Price {
   readonly perSearch?: bigint | null
 }
 
-/** Token counts as on the provider's invoice: parts are included in their totals. */
-export interface Usage {
-  /** All input tokens, including cached ones. */
-  readonly input: number
-  /** Part of the input: read from the provider's cache. */
-  readonly cachedInput: number
-  /** Part of the input: written to the provider's cache. */
-  readonly cacheWrite: number
-  /** Part of the cache writes: those with a lifetime of one hour. Absent: none. */
-  readonly cacheWrite1h?: number
-  /** All output tokens, including reasoning. */
-  readonly output: number
-  /** Part of the output: reasoning. */
-  readonly reasoning: number
-  /** Web searches. Absent: none. */
-  readonly searches?: number
-}
-
-export const noUsage: Usage = { input: 0, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 }
+export type Usage = TokenUsage
 
 /** Prices are per million tokens, and factors are parts per million. */
 const scale = 1_000_000_000_000n

@@ -2,9 +2,8 @@
  * Parses the messages of the OpenAI format for providers with their own API format. It rejects invalid fields; the
  * providers reject those that they do not support. Both name the field.
  */
-import { getObject, getObjects, getString, type Json, lookup } from './json-fields.ts'
+import { getObject, getObjects, getString, isObject, lookup, type Json } from './json-fields.ts'
 import { UnsupportedFeatureError } from './provider.ts'
-import { isObject } from './usage.ts'
 
 /** Data in the request, or a URL from which the provider may fetch it. */
 export type Source =
@@ -51,17 +50,13 @@ const roles: Readonly<Record<string, ChatMessage['role']>> = {
   tool: 'tool',
 }
 
-function unsupported(path: string, problem: string): UnsupportedFeatureError {
-  return new UnsupportedFeatureError(path, `Invalid \`${path}\`: ${problem}.`)
-}
-
 /** Parses a data URL (RFC 2397, base64 only); any other URL is kept. */
 export function parseSource(url: string, path: string): Source {
   if (!url.startsWith('data:')) return { kind: 'url', url }
   const comma = url.indexOf(',')
   const [mediaType = '', ...options] = url.slice('data:'.length, Math.max(comma, 0)).split(';')
   if (comma === -1 || mediaType === '' || options.at(-1) !== 'base64') {
-    throw unsupported(path, 'must be a URL, or a data URL with a media type and base64')
+    throw new UnsupportedFeatureError(path, 'must be a URL, or a data URL with a media type and base64')
   }
   return { kind: 'data', mediaType: mediaType.toLowerCase(), data: url.slice(comma + 1) }
 }
@@ -69,14 +64,16 @@ export function parseSource(url: string, path: string): Source {
 function parseImagePart(part: Json, base: PartBase): Part {
   const given = part['image_url']
   const url = isObject(given) ? getString(given, 'url') : given
-  if (typeof url !== 'string') throw unsupported(`${base.path}.image_url.url`, 'must be a string')
+  if (typeof url !== 'string')
+    throw new UnsupportedFeatureError(`${base.path}.image_url.url`, 'must be a string')
   return { ...base, kind: 'image', source: parseSource(url, `${base.path}.image_url.url`) }
 }
 
 function parseAudioPart(part: Json, base: PartBase): Part {
   const audio = getObject(part, 'input_audio') ?? {}
   const data = getString(audio, 'data')
-  if (data === undefined) throw unsupported(`${base.path}.input_audio.data`, 'must be a string')
+  if (data === undefined)
+    throw new UnsupportedFeatureError(`${base.path}.input_audio.data`, 'must be a string')
   const format = getString(audio, 'format') ?? 'wav'
   const mediaType = format === 'mp3' ? 'audio/mpeg' : `audio/${format}`
   return { ...base, kind: 'audio', source: { kind: 'data', mediaType, data } }
@@ -86,14 +83,14 @@ function parseFilePart(part: Json, base: PartBase): Part {
   const file = getObject(part, 'file') ?? {}
   const data = getString(file, 'file_data')
   if (data === undefined)
-    throw unsupported(`${base.path}.file.file_data`, 'must be a data URL for this provider')
+    throw new UnsupportedFeatureError(`${base.path}.file.file_data`, 'must be a data URL for this provider')
   const name = getString(file, 'filename') ?? null
   return { ...base, kind: 'file', name, source: parseSource(data, `${base.path}.file.file_data`) }
 }
 
 function parsePart(value: unknown, path: string): Part {
   if (typeof value === 'string') return { kind: 'text', text: value, path, cacheControl: undefined }
-  if (!isObject(value)) throw unsupported(path, 'must be an object')
+  if (!isObject(value)) throw new UnsupportedFeatureError(path, 'must be an object')
   const base: PartBase = { path, cacheControl: value['cache_control'] }
   switch (value['type']) {
     case 'text':
@@ -107,14 +104,15 @@ function parsePart(value: unknown, path: string): Part {
     case 'file':
       return parseFilePart(value, base)
     default:
-      throw unsupported(`${path}.type`, 'not supported by this provider')
+      throw new UnsupportedFeatureError(`${path}.type`, 'not supported by this provider')
   }
 }
 
 function parseParts(content: unknown, path: string): Part[] {
   if (content === null || content === undefined || content === '') return []
   if (typeof content === 'string') return [parsePart(content, path)]
-  if (!Array.isArray(content)) throw unsupported(path, 'must be a string or an array of parts')
+  if (!Array.isArray(content))
+    throw new UnsupportedFeatureError(path, 'must be a string or an array of parts')
   return content.map((part, index) => parsePart(part, `${path}[${index}]`))
 }
 
@@ -132,7 +130,7 @@ function parseToolCalls(message: Json, path: string): ToolCall[] {
   return getObjects(message, 'tool_calls').map((call, index) => {
     const callPath = `${path}.tool_calls[${index}]`
     const called = getObject(call, 'function')
-    if (!called) throw unsupported(`${callPath}.type`, 'must be "function" for this provider')
+    if (!called) throw new UnsupportedFeatureError(`${callPath}.type`, 'must be "function" for this provider')
     return {
       id: getString(call, 'id') ?? '',
       name: getString(called, 'name') ?? '',
@@ -144,7 +142,7 @@ function parseToolCalls(message: Json, path: string): ToolCall[] {
 function parseMessage(value: unknown, path: string): ChatMessage {
   const message = isObject(value) ? value : {}
   const role = lookup(roles, getString(message, 'role') ?? '')
-  if (!role) throw unsupported(`${path}.role`, 'not supported by this provider')
+  if (!role) throw new UnsupportedFeatureError(`${path}.role`, 'not supported by this provider')
   const parts = parseParts(message['content'], `${path}.content`)
   const refusal = getString(message, 'refusal')
   if (refusal && parts.length === 0) parts.push(parsePart(refusal, `${path}.refusal`))
@@ -161,7 +159,7 @@ function parseMessage(value: unknown, path: string): ChatMessage {
 /** Throws `UnsupportedFeatureError` naming the invalid field. */
 export function parseMessages(request: Json): ChatMessage[] {
   const { messages } = request
-  if (!Array.isArray(messages)) throw unsupported('messages', 'must be an array')
+  if (!Array.isArray(messages)) throw new UnsupportedFeatureError('messages', 'must be an array')
   return messages.map((message, index) => parseMessage(message, `messages[${index}]`))
 }
 
@@ -169,7 +167,7 @@ export function parseMessages(request: Json): ChatMessage[] {
 export function joinText(parts: readonly Part[]): string {
   return parts
     .map((part) => {
-      if (part.kind !== 'text') throw unsupported(part.path, 'must be text for this provider')
+      if (part.kind !== 'text') throw new UnsupportedFeatureError(part.path, 'must be text for this provider')
       return part.text
     })
     .join('')

@@ -4,11 +4,10 @@
  * cost is rejected by name.
  */
 import { parseMessages, type ChatMessage } from './chat-messages.ts'
-import { getNumber, getObject, getObjects, getString, type Json } from './json-fields.ts'
+import { getNumber, getObject, getObjects, getString, isObject, type Json } from './json-fields.ts'
 import { withTools } from './legacy-functions.ts'
 import { UnsupportedFeatureError, type UpstreamCall } from './provider.ts'
 import { withoutHints } from './request-hints.ts'
-import { isObject } from './usage.ts'
 
 export interface Tool {
   readonly name: string
@@ -65,8 +64,7 @@ function parseTool(tool: Json, index: number): Tool {
   const about = getObject(tool, 'function')
   const name = about && getString(about, 'name')
   if (!about || name === undefined) {
-    const param = `tools[${index}].type`
-    throw new UnsupportedFeatureError(param, `Invalid \`${param}\`: must be "function" for this provider.`)
+    throw new UnsupportedFeatureError(`tools[${index}].type`, 'must be "function" for this provider')
   }
   return {
     name,
@@ -98,7 +96,7 @@ function parseTools(json: Json): { tools: readonly Tool[]; toolChoice: ToolChoic
       return { tools: tools.filter((tool) => names.has(tool.name)), toolChoice }
     }
   }
-  throw new UnsupportedFeatureError('tool_choice', 'Invalid `tool_choice`: not supported by this provider.')
+  throw new UnsupportedFeatureError('tool_choice', 'not supported by this provider')
 }
 
 function parseResponseFormat(json: Json): ResponseFormat {
@@ -116,8 +114,8 @@ function parseResponseFormat(json: Json): ResponseFormat {
       description: getString(about, 'description'),
     }
   }
-  const message = 'Invalid `response_format`: must be "text", "json_object", or "json_schema" with a schema.'
-  throw new UnsupportedFeatureError('response_format', message)
+  const problem = 'must be "text", "json_object", or "json_schema" with a schema'
+  throw new UnsupportedFeatureError('response_format', problem)
 }
 
 function parseStop(json: Json): readonly string[] | undefined {
@@ -173,5 +171,5 @@ export function parseChatRequest(call: UpstreamCall): ParsedChatRequest {
 
 /** For providers with one result per request. Throws `UnsupportedFeatureError` naming `n`. */
 export function requireSingleResult({ results }: ParsedChatRequest): void {
-  if (results > 1) throw new UnsupportedFeatureError('n', 'Invalid `n`: must be 1 for this provider.')
+  if (results > 1) throw new UnsupportedFeatureError('n', 'must be 1 for this provider')
 }

@@ -4,14 +4,34 @@
  * the OpenAI finish reason they have the provider's own (`native_finish_reason`).
  */
 import { newId } from '../lib/ids.ts'
-import { getObject, omitUndefined, type Json } from './json-fields.ts'
+import { getObject, lookup, omitUndefined, type Json } from './json-fields.ts'
 import { usesFunctions } from './legacy-functions.ts'
 import type { UpstreamCall, Chunk } from './provider.ts'
 import { encryptedDetail, textDetail } from './reasoning-details.ts'
 import { serializeUsage, type TokenUsage } from './usage.ts'
 
 /** The finish reasons that OpenAI's clients know. Others are mapped to one of these. */
-export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'function_call' | 'content_filter'
+type FinishReason = 'stop' | 'length' | 'tool_calls' | 'function_call' | 'content_filter'
+
+/** The providers' reasons in lower case. Any other is a normal end. */
+const finishReasons: Readonly<Record<string, FinishReason>> = {
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  tool_use: 'tool_calls',
+  tool_call: 'tool_calls',
+  refusal: 'content_filter',
+  guardrail_intervened: 'content_filter',
+  content_filtered: 'content_filter',
+  error_toxic: 'content_filter',
+  safety: 'content_filter',
+  recitation: 'content_filter',
+  blocklist: 'content_filter',
+  prohibited_content: 'content_filter',
+  spii: 'content_filter',
+  image_safety: 'content_filter',
+  image_prohibited_content: 'content_filter',
+  image_recitation: 'content_filter',
+}
 
 const none: readonly Chunk[] = []
 
@@ -210,7 +230,7 @@ export class ChatWriter {
   }
 
   /** Ends a result. */
-  finish(native: string, reason: FinishReason = 'stop', index = 0): void {
+  finish(native: string, reason = lookup(finishReasons, native.toLowerCase()) ?? 'stop', index = 0): void {
     this.start(index)
     const finish = this.#asFunction && reason === 'tool_calls' ? 'function_call' : reason
     const choice = { index, delta: {}, logprobs: null, finish_reason: finish, native_finish_reason: native }

@@ -9,7 +9,7 @@ import { crc32 } from 'node:zlib'
 
 import { assertAccepted, type StrictFormat } from '../../test/support/upstream/strict-upstream.ts'
 import { SseParser } from '../lib/sse/sse-parser.ts'
-import { isObject } from './usage.ts'
+import { isObject } from './json-fields.ts'
 import type { UpstreamCall, ChatBody, Chunk, Provider, StreamEvent } from './provider.ts'
 
 type Json = Record<string, unknown>

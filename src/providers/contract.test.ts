@@ -21,7 +21,8 @@ import {
 } from './contract.fixture.ts'
 import { UnsupportedFeatureError, type Chunk, type Provider } from './provider.ts'
 import { providerNames, findProvider } from './registry.ts'
-import { isObject, parseUsage } from './usage.ts'
+import { isObject } from './json-fields.ts'
+import { parseUsage } from './usage.ts'
 
 const providers = providerNames.flatMap((name) => findProvider(name) ?? [])
 const translatedProviders = providers.filter(({ translation }) => translation)

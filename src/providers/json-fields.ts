@@ -1,7 +1,9 @@
 /** Reads fields of untrusted JSON: the value if it has the expected type, else `undefined`. */
-import { isObject } from './usage.ts'
-
 export type Json = Readonly<Record<string, unknown>>
+
+export function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
 
 export function getObject(json: Json, name: string): Json | undefined {
   const value = json[name]

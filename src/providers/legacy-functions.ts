@@ -3,9 +3,8 @@
  * completion"), for providers with their own API format: requests are read as if they had tools, and callers get the
  * call back as `function_call`. A message can have one such call.
  */
-import { getObject, getString, lookup, type Json } from './json-fields.ts'
+import { getObject, getString, isObject, lookup, type Json } from './json-fields.ts'
 import { UnsupportedFeatureError } from './provider.ts'
-import { isObject } from './usage.ts'
 
 function isAbsent(value: unknown): boolean {
   return value === undefined || value === null
@@ -17,17 +16,13 @@ export function usesFunctions(request: Json): boolean {
 }
 
 function toTools(functions: unknown): Json[] {
-  if (!Array.isArray(functions)) throw invalid('functions', 'must be an array')
+  if (!Array.isArray(functions)) throw new UnsupportedFeatureError('functions', 'must be an array')
   return functions.map((each: unknown, index) => {
     if (!isObject(each) || getString(each, 'name') === undefined) {
-      throw invalid(`functions[${index}].name`, 'must be a string')
+      throw new UnsupportedFeatureError(`functions[${index}].name`, 'must be a string')
     }
     return { type: 'function', function: each }
   })
-}
-
-function invalid(param: string, problem: string): UnsupportedFeatureError {
-  return new UnsupportedFeatureError(param, `Invalid \`${param}\`: ${problem}.`)
 }
 
 /** The calls had no ids: the result belongs to the last call before it. */
@@ -49,7 +44,8 @@ const choices: Readonly<Record<string, string>> = { auto: 'auto', none: 'none' }
 function toToolChoice(call: unknown): unknown {
   if (isObject(call)) return { type: 'function', function: call }
   const choice = typeof call === 'string' ? lookup(choices, call) : undefined
-  if (choice === undefined) throw invalid('function_call', 'must be "auto", "none" or an object with a name')
+  if (choice === undefined)
+    throw new UnsupportedFeatureError('function_call', 'must be "auto", "none" or an object with a name')
   return choice
 }
 
@@ -59,7 +55,7 @@ export function withTools(request: Json): Json {
   const replaced = Array.isArray(messages) ? { ...request, messages: toToolMessages(messages) } : request
   if (isAbsent(functions)) {
     if (isAbsent(call)) return replaced
-    throw invalid('function_call', 'requires `functions`')
+    throw new UnsupportedFeatureError('function_call', 'requires `functions`')
   }
   return {
     ...replaced,

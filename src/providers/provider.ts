@@ -3,6 +3,7 @@
  * internal format is the OpenAI format (chat completions), so a provider that has it translates nothing and its bytes
  * pass through unchanged.
  */
+import { isObject, type Json } from './json-fields.ts'
 
 /** The caller's request, as far as a provider needs it. */
 export interface ChatBody {
@@ -69,12 +70,12 @@ export interface UpstreamCall {
   readonly token?: string
 }
 
-/** A provider's API format cannot express the request; another one may. `param`: the field in the request. */
+/** A provider's API format cannot express the request; another one may. `param`: the field whose `problem` it is. */
 export class UnsupportedFeatureError extends Error {
   readonly param: string
 
-  constructor(param: string, message: string) {
-    super(message)
+  constructor(param: string, problem: string) {
+    super(`Invalid \`${param}\`: ${problem}.`)
     this.name = 'UnsupportedFeatureError'
     this.param = param
   }
@@ -90,6 +91,25 @@ export interface OutgoingRequest {
   readonly url: string
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly body: readonly Buffer[]
+}
+
+const contentType = ['content-type', 'application/json'] as const
+const acceptJson = ['accept', 'application/json'] as const
+const acceptStream = ['accept', 'text/event-stream'] as const
+const userAgent = ['user-agent', 'sluice'] as const
+
+/** A request to a model with a JSON body. `headers`: those that the provider needs besides the usual ones. */
+export function modelRequest(
+  call: UpstreamCall,
+  url: string,
+  headers: OutgoingRequest['headers'],
+  body: Json | readonly Buffer[],
+): OutgoingRequest {
+  return {
+    url,
+    headers: [contentType, call.body.stream ? acceptStream : acceptJson, ...headers, userAgent],
+    body: isObject(body) ? [Buffer.from(JSON.stringify(body))] : body,
+  }
 }
 
 /** A request for an access token. The relay sends it before the first call and caches the token until it expires. */
@@ -148,6 +168,11 @@ export interface ModelListRequest {
   readonly headers: OutgoingRequest['headers']
   /** Parses the names for a route's `model`. Throws if the body is not such a list. */
   readonly parseNames: (body: unknown) => readonly string[]
+}
+
+/** A request for a list of models, with the usual headers added. */
+export function modelListRequest({ url, headers, parseNames }: ModelListRequest): ModelListRequest {
+  return { url, headers: [acceptJson, userAgent, ...headers], parseNames }
 }
 
 export interface Provider {

@@ -2,8 +2,7 @@
  * Reasoning that a provider has signed or hidden, in OpenRouter's `reasoning_details`: the caller may send it back, and
  * only the provider that made it gets it. `index` is the position among the response's blocks, where it matters.
  */
-import { omitUndefined, type Json } from './json-fields.ts'
-import { isObject } from './usage.ts'
+import { isObject, omitUndefined, type Json } from './json-fields.ts'
 
 /** The values of `format`, with OpenRouter's names where it has them. */
 export const anthropicFormat = 'anthropic-claude-v1'

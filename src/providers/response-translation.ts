@@ -1,20 +1,25 @@
 /** Translates the responses of a provider with its own API format, streamed or not, by one reader of both. */
 import { parseBoundedJson } from '../lib/json/bounded-json.ts'
 import { ChatWriter } from './chat-response.ts'
-import type { Json } from './json-fields.ts'
+import { isObject, type Json } from './json-fields.ts'
 import type { Translation } from './provider.ts'
-import { isObject } from './usage.ts'
 
 /** Reads one response into a writer. Throws for one that is not valid in the provider's format. */
-export interface ResponseReader {
-  /** Reads an event of a stream. */
-  readEvent(event: Json, name: string): void
-  /** Reads a non-streaming response. */
-  readResponse(body: Json): void
+export abstract class ResponseReader {
+  protected readonly writer: ChatWriter
   /** The stream's own end marker has been received. */
-  readonly isComplete: boolean
+  isComplete = false
+
+  constructor(writer: ChatWriter) {
+    this.writer = writer
+  }
+
+  /** Reads an event of a stream. */
+  abstract readEvent(event: Json, name: string): void
+  /** Reads a non-streaming response. */
+  abstract readResponse(body: Json): void
   /** Call when the stream has ended; writes what is still missing. */
-  end?(): void
+  end(): void {}
 }
 
 /** `signedFormat`: the `format` of the reasoning details that the provider signs. */
@@ -40,7 +45,7 @@ export function createTranslation(
           return writer.take()
         },
         end() {
-          reader.end?.()
+          reader.end()
           return writer.take()
         },
         get isComplete() {

@@ -2,25 +2,27 @@
  * The provider's usage, parsed from the usage object of the OpenAI format and its variants. Zero is not absent:
  * `{prompt_tokens: 0, completion_tokens: 0}` is a usage of zero, `null` is no usage.
  */
+import { isObject, type Json } from './json-fields.ts'
 
-/** Token counts. Parts are included in their totals. */
+/** Token counts as on the provider's invoice: parts are included in their totals. */
 export interface TokenUsage {
+  /** All input tokens, including cached ones. */
   readonly input: number
+  /** Part of the input: read from the provider's cache. */
   readonly cachedInput: number
+  /** Part of the input: written to the provider's cache. */
   readonly cacheWrite: number
-  /** Of these, tokens cached for an hour; absent: none. */
+  /** Part of the cache writes: those with a lifetime of one hour. Absent: none. */
   readonly cacheWrite1h?: number
+  /** All output tokens, including reasoning. */
   readonly output: number
+  /** Part of the output: reasoning. */
   readonly reasoning: number
-  /** Number of web searches; absent: none. */
+  /** Web searches. Absent: none. */
   readonly searches?: number
 }
 
-type Json = Readonly<Record<string, unknown>>
-
-export function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
+export const noUsage: TokenUsage = { input: 0, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 }
 
 /** A valid count, or `undefined`. */
 function parseCount(value: unknown): number | undefined {

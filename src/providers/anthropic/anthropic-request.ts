@@ -50,10 +50,7 @@ function encodePart(part: Part): Json {
     case 'file':
       return omitUndefined({ ...encodeFile(part), ...cached })
     case 'audio':
-      throw new UnsupportedFeatureError(
-        `${part.path}.type`,
-        `Invalid \`${part.path}\`: this provider does not support audio.`,
-      )
+      throw new UnsupportedFeatureError(`${part.path}.type`, 'this provider does not support audio')
   }
 }
 

@@ -1,16 +1,9 @@
 /** Translates Anthropic's responses and streams (Messages API) into the OpenAI format. */
-import { encodeInput, type ChatWriter, type FinishReason } from '../chat-response.ts'
+import { encodeInput } from '../chat-response.ts'
 import { parseAnthropicUsage } from './anthropic-usage.ts'
 import { getObject, getObjects, getNumber, getString, type Json, lookup } from '../json-fields.ts'
 import { anthropicFormat } from '../reasoning-details.ts'
-import { createTranslation, type ResponseReader } from '../response-translation.ts'
-
-const reasons: Readonly<Record<string, FinishReason>> = {
-  max_tokens: 'length',
-  model_context_window_exceeded: 'length',
-  tool_use: 'tool_calls',
-  refusal: 'content_filter',
-}
+import { createTranslation, ResponseReader } from '../response-translation.ts'
 
 /** The HTTP status of an error inside a stream (Anthropic, "Errors"). */
 const statuses: Readonly<Record<string, number>> = {
@@ -32,27 +25,20 @@ const statuses: Readonly<Record<string, number>> = {
  */
 const serverTools = new Set(['server_tool_use', 'mcp_tool_use'])
 
-class AnthropicReader implements ResponseReader {
-  readonly #writer: ChatWriter
+class AnthropicReader extends ResponseReader {
   /** The indexes of calls of server tools. */
   readonly #serverBlocks = new Set<number>()
   #hasStarted = false
   /** The counts so far; later ones override earlier ones. */
   #usage: Json | undefined
   #isFinished = false
-  isComplete = false
-
-  constructor(writer: ChatWriter) {
-    this.#writer = writer
-  }
-
   readResponse(message: Json): void {
     if (!Array.isArray(message['content'])) throw new Error('Not an Anthropic message.')
     this.#onMessageStart(message)
     for (const [index, block] of getObjects(message, 'content').entries()) {
       this.#onBlockStart(index, block)
-      if (block['type'] === 'tool_use') this.#writer.addInput(index, encodeInput(block['input']))
-      this.#writer.endBlock(index)
+      if (block['type'] === 'tool_use') this.writer.addInput(index, encodeInput(block['input']))
+      this.writer.endBlock(index)
     }
     this.#onMessageDelta({ ...message, stop_reason: getString(message, 'stop_reason') ?? 'end_turn' })
     this.end()
@@ -69,7 +55,7 @@ class AnthropicReader implements ResponseReader {
         return this.#onDelta(index, getObject(event, 'delta') ?? {})
       case 'content_block_stop':
         this.#serverBlocks.delete(index)
-        return this.#writer.endBlock(index)
+        return this.writer.endBlock(index)
       case 'message_delta':
         this.#usage = { ...this.#usage, ...getObject(event, 'usage') }
         return this.#onMessageDelta(getObject(event, 'delta') ?? {})
@@ -82,8 +68,8 @@ class AnthropicReader implements ResponseReader {
     if (typeof event['type'] !== 'string') throw new Error('Not an Anthropic event.')
   }
 
-  end(): void {
-    if (this.#isFinished) this.#writer.usage(parseAnthropicUsage(this.#usage))
+  override end(): void {
+    if (this.#isFinished) this.writer.usage(parseAnthropicUsage(this.#usage))
   }
 
   #onMessageStart(message: Json): void {
@@ -91,12 +77,12 @@ class AnthropicReader implements ResponseReader {
     if (this.#hasStarted) throw new Error('A second message started in the same stream.')
     this.#hasStarted = true
     this.#usage = getObject(message, 'usage')
-    this.#writer.setIdentity(getString(message, 'id'), getString(message, 'model'))
-    this.#writer.start()
+    this.writer.setIdentity(getString(message, 'id'), getString(message, 'model'))
+    this.writer.start()
   }
 
   #onBlockStart(index: number, block: Json): void {
-    const writer = this.#writer
+    const writer = this.writer
     switch (block['type']) {
       case 'text':
         return writer.text(getString(block, 'text'))
@@ -117,7 +103,7 @@ class AnthropicReader implements ResponseReader {
   }
 
   #onDelta(index: number, delta: Json): void {
-    const writer = this.#writer
+    const writer = this.writer
     switch (delta['type']) {
       case 'text_delta':
         return writer.text(getString(delta, 'text'))
@@ -140,13 +126,13 @@ class AnthropicReader implements ResponseReader {
     this.#isFinished = true
     const details = getObject(delta, 'stop_details')
     const refusal = details?.['type'] === 'refusal' ? getString(details, 'explanation') : undefined
-    if (refusal !== undefined) this.#writer.delta({ refusal })
-    this.#writer.finish(native, lookup(reasons, native))
+    if (refusal !== undefined) this.writer.delta({ refusal })
+    this.writer.finish(native)
   }
 
   #onError(error: Json): void {
     const type = getString(error, 'type') ?? 'api_error'
-    this.#writer.error(getString(error, 'message') ?? type, type, lookup(statuses, type) ?? 500)
+    this.writer.error(getString(error, 'message') ?? type, type, lookup(statuses, type) ?? 500)
   }
 }
 

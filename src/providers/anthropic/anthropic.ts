@@ -7,11 +7,15 @@ import { anthropicTranslation } from './anthropic-response.ts'
 import { buildAnthropicBody } from './anthropic-request.ts'
 import { parseModelNames } from '../openai/openai-format.ts'
 import { parseChatRequest, requireSingleResult } from '../chat-request.ts'
-import { getObject, getString } from '../json-fields.ts'
-import type { UpstreamCall, FailureResponse, OutgoingRequest, Provider } from '../provider.ts'
-import { isObject } from '../usage.ts'
-
-const version = '2023-06-01'
+import { getObject, getString, isObject, type Json } from '../json-fields.ts'
+import {
+  modelListRequest,
+  modelRequest,
+  type UpstreamCall,
+  type FailureResponse,
+  type OutgoingRequest,
+  type Provider,
+} from '../provider.ts'
 
 /**
  * An account out of credit is reported with status 400. The message is matched exactly, so that no caller can cause it.
@@ -22,14 +26,11 @@ function effectiveStatus({ status, body }: FailureResponse): number {
   return status === 400 && message.startsWith('Your credit balance is too low to access') ? 402 : status
 }
 
-function requestHeaders({ body: { stream, native }, credential }: UpstreamCall): OutgoingRequest['headers'] {
-  return [
-    ['content-type', 'application/json'],
-    ['accept', stream ? 'text/event-stream' : 'application/json'],
-    ...(native?.headers ?? [['anthropic-version', version]]),
-    ['x-api-key', credential],
-    ['user-agent', 'sluice'],
-  ]
+const versionHeader = ['anthropic-version', '2023-06-01'] as const
+
+function requestTo(call: UpstreamCall, path: string, body: Json | readonly Buffer[]): OutgoingRequest {
+  const headers = [...(call.body.native?.headers ?? [versionHeader]), ['x-api-key', call.credential]] as const
+  return modelRequest(call, `${call.baseUrl}/${path}`, headers, body)
 }
 
 export const anthropic: Provider = {
@@ -40,27 +41,22 @@ export const anthropic: Provider = {
   buildRequest(call: UpstreamCall): OutgoingRequest {
     const { model, modelMaximumTokens, maximumTokens } = call
     const { stream, native } = call.body
-    const url = `${call.baseUrl}/messages`
-    if (native) return { url, headers: requestHeaders(call), body: native.encode({ model, maximumTokens }) }
+    if (native) return requestTo(call, 'messages', native.encode({ model, maximumTokens }))
     const request = parseChatRequest(call)
     requireSingleResult(request)
     const body = buildAnthropicBody(request, { model, modelMaximumTokens, stream })
-    return { url, headers: requestHeaders(call), body: [Buffer.from(JSON.stringify(body))] }
+    return requestTo(call, 'messages', body)
   },
   buildCountRequest(call: UpstreamCall): OutgoingRequest {
     const body = call.body.native?.encode({ model: call.model, maximumTokens: null }) ?? []
-    return { url: `${call.baseUrl}/messages/count_tokens`, headers: requestHeaders(call), body }
+    return requestTo(call, 'messages/count_tokens', body)
   },
   translation: anthropicTranslation,
-  buildModelListRequest: ({ baseUrl, credential }) => ({
-    url: `${baseUrl}/models?limit=1000`,
-    headers: [
-      ['accept', 'application/json'],
-      ['anthropic-version', version],
-      ['x-api-key', credential],
-      ['user-agent', 'sluice'],
-    ],
-    parseNames: parseModelNames,
-  }),
+  buildModelListRequest: ({ baseUrl, credential }) =>
+    modelListRequest({
+      url: `${baseUrl}/models?limit=1000`,
+      headers: [versionHeader, ['x-api-key', credential]],
+      parseNames: parseModelNames,
+    }),
   effectiveStatus,
 }

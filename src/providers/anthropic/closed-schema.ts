@@ -2,9 +2,8 @@
  * The JSON Schemas to which Claude models can be held: objects are closed, and numbers, strings and lists have no bounds
  * (Anthropic, "Structured outputs", JSON Schema limitations). Bounds move to the description, as in Anthropic's libraries.
  */
-import { getString, type Json } from '../json-fields.ts'
+import { getString, isObject, type Json } from '../json-fields.ts'
 import { UnsupportedFeatureError } from '../provider.ts'
-import { isObject } from '../usage.ts'
 
 const bounds = new Set(
   [
@@ -49,6 +48,5 @@ function closing(schema: Json, param: string): Json {
   if (!isOfObject(schema)) return {}
   const given = schema['additionalProperties']
   if (given === undefined || given === false) return { additionalProperties: false }
-  const message = `Invalid \`${param}\`: \`additionalProperties\` must be false for this provider.`
-  throw new UnsupportedFeatureError(param, message)
+  throw new UnsupportedFeatureError(param, '`additionalProperties` must be false for this provider')
 }

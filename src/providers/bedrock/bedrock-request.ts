@@ -4,11 +4,10 @@ import type { ChatMessage, Part, Source } from '../chat-messages.ts'
 import type { ParsedChatRequest, Tool } from '../chat-request.ts'
 import { claudeSampling, type Sampling } from '../anthropic/claude-sampling.ts'
 import { claudeThinking } from '../anthropic/claude-thinking.ts'
-import { omitUndefined, getString, type Json, lookup } from '../json-fields.ts'
+import { getString, isObject, lookup, omitUndefined, type Json } from '../json-fields.ts'
 import { UnsupportedFeatureError } from '../provider.ts'
 import { bedrockFormat, interleaveDetails } from '../reasoning-details.ts'
 import { boundedCallId, encodeCallId } from '../tool-call-ids.ts'
-import { isObject } from '../usage.ts'
 
 /** Claude's default maximum, from which the thinking budget is derived. */
 const defaultMaximumTokens = 4096
@@ -30,7 +29,7 @@ const documentFormats: Readonly<Record<string, string>> = {
 
 function requireData(source: Source, at: string): { mediaType: string; bytes: string } {
   if (source.kind === 'data') return { mediaType: source.mediaType, bytes: source.data }
-  throw new UnsupportedFeatureError(at, `Invalid \`${at}\`: must be a data URL for this provider.`)
+  throw new UnsupportedFeatureError(at, 'must be a data URL for this provider')
 }
 
 function encodePart(part: Part): Json {
@@ -49,10 +48,7 @@ function encodePart(part: Part): Json {
       return { document: { format: lookup(documentFormats, mediaType) ?? 'txt', name, source: { bytes } } }
     }
     case 'audio':
-      throw new UnsupportedFeatureError(
-        `${part.path}.type`,
-        `Invalid \`${part.path}\`: this provider does not support audio.`,
-      )
+      throw new UnsupportedFeatureError(`${part.path}.type`, 'this provider does not support audio')
   }
 }
 
@@ -113,8 +109,8 @@ function encodeToolConfig({ tools, toolChoice, messages }: ParsedChatRequest): J
   }
   if (toolChoice === 'none') {
     if (messages.every(({ toolCalls }) => toolCalls.length === 0)) return undefined
-    const message = 'Invalid `tool_choice`: cannot be "none" for this provider after a tool has been called.'
-    throw new UnsupportedFeatureError('tool_choice', message)
+    const problem = 'cannot be "none" for this provider after a tool has been called'
+    throw new UnsupportedFeatureError('tool_choice', problem)
   }
   const config = { tools: tools.flatMap(encodeTool) }
   if (toolChoice === null) return config

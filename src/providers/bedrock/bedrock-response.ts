@@ -1,5 +1,5 @@
 /** Translates responses and streams of Amazon Bedrock's Converse API into the OpenAI format. */
-import { encodeInput, type ChatWriter, type FinishReason } from '../chat-response.ts'
+import { encodeInput } from '../chat-response.ts'
 import {
   getCount,
   hasAnyCount,
@@ -11,16 +11,8 @@ import {
   lookup,
 } from '../json-fields.ts'
 import { bedrockFormat } from '../reasoning-details.ts'
-import { createTranslation, type ResponseReader } from '../response-translation.ts'
+import { createTranslation, ResponseReader } from '../response-translation.ts'
 import type { TokenUsage } from '../usage.ts'
-
-const reasons: Readonly<Record<string, FinishReason>> = {
-  max_tokens: 'length',
-  model_context_window_exceeded: 'length',
-  tool_use: 'tool_calls',
-  guardrail_intervened: 'content_filter',
-  content_filtered: 'content_filter',
-}
 
 /** Tokens read from and written to the cache are not part of `inputTokens`. */
 function parseBedrockUsage(usage: Json | undefined): TokenUsage | null {
@@ -43,20 +35,10 @@ const statuses: Readonly<Record<string, number>> = {
   serviceUnavailableException: 503,
 }
 
-class BedrockReader implements ResponseReader {
-  readonly #writer: ChatWriter
+class BedrockReader extends ResponseReader {
   #usage: TokenUsage | null = null
   #isFinished = false
   #sawMetadata = false
-
-  constructor(writer: ChatWriter) {
-    this.#writer = writer
-  }
-
-  /** The stop and the usage arrive in either order; nothing follows both. */
-  get isComplete(): boolean {
-    return this.#isFinished && this.#sawMetadata
-  }
 
   readResponse(body: Json): void {
     const message = getObject(getObject(body, 'output') ?? {}, 'message')
@@ -64,9 +46,9 @@ class BedrockReader implements ResponseReader {
     for (const [index, block] of getObjects(message, 'content').entries()) {
       const use = getObject(block, 'toolUse')
       this.#onBlockStart(index, use)
-      if (use) this.#writer.addInput(index, encodeInput(use['input']))
+      if (use) this.writer.addInput(index, encodeInput(use['input']))
       else this.#onDelta(index, block)
-      this.#writer.endBlock(index)
+      this.writer.endBlock(index)
     }
     this.#onStop(body)
     this.#onMetadata(body)
@@ -77,13 +59,13 @@ class BedrockReader implements ResponseReader {
     const index = getNumber(event, 'contentBlockIndex') ?? 0
     switch (name) {
       case 'messageStart':
-        return this.#writer.start()
+        return this.writer.start()
       case 'contentBlockStart':
         return this.#onBlockStart(index, getObject(getObject(event, 'start') ?? {}, 'toolUse'))
       case 'contentBlockDelta':
         return this.#onDelta(index, getObject(event, 'delta') ?? {})
       case 'contentBlockStop':
-        return this.#writer.endBlock(index)
+        return this.writer.endBlock(index)
       case 'messageStop':
         return this.#onStop(event)
       case 'metadata':
@@ -93,18 +75,21 @@ class BedrockReader implements ResponseReader {
     }
   }
 
-  end(): void {
-    if (this.#isFinished) this.#writer.usage(this.#usage)
+  override end(): void {
+    if (this.#isFinished) this.writer.usage(this.#usage)
   }
 
+  /** The stop and the usage arrive in either order; nothing follows both. */
   #onStop(event: Json): void {
     this.#isFinished = true
+    this.isComplete = this.#sawMetadata
     const native = getString(event, 'stopReason') ?? 'end_turn'
-    this.#writer.finish(native, lookup(reasons, native))
+    this.writer.finish(native)
   }
 
   #onMetadata(event: Json): void {
     this.#sawMetadata = true
+    this.isComplete = this.#isFinished
     this.#usage = parseBedrockUsage(getObject(event, 'usage'))
   }
 
@@ -112,24 +97,24 @@ class BedrockReader implements ResponseReader {
     const status =
       lookup(statuses, name.charAt(0).toLowerCase() + name.slice(1)) ??
       (/Exception|Failure|Error/.test(name) ? 500 : undefined)
-    if (status !== undefined) this.#writer.error(getString(event, 'message') ?? name, name, status)
+    if (status !== undefined) this.writer.error(getString(event, 'message') ?? name, name, status)
   }
 
   #onBlockStart(index: number, use: Json | undefined): void {
-    if (use) this.#writer.startCall(index, getString(use, 'toolUseId'), getString(use, 'name'))
+    if (use) this.writer.startCall(index, getString(use, 'toolUseId'), getString(use, 'name'))
   }
 
   /** In a stream, reasoning is not nested, and text and signature come one after the other. */
   #onDelta(index: number, delta: Json): void {
-    this.#writer.text(getString(delta, 'text'))
-    this.#writer.addInput(index, getString(getObject(delta, 'toolUse') ?? {}, 'input'))
+    this.writer.text(getString(delta, 'text'))
+    this.writer.addInput(index, getString(getObject(delta, 'toolUse') ?? {}, 'input'))
     const content = getObject(delta, 'reasoningContent')
     if (!content) return
     const hidden = getString(content, 'redactedContent')
     const thought = getObject(content, 'reasoningText') ?? content
-    if (hidden !== undefined) this.#writer.hiddenReasoning(hidden, { index })
+    if (hidden !== undefined) this.writer.hiddenReasoning(hidden, { index })
     else if ('text' in thought || 'signature' in thought)
-      this.#writer.thinking(index, getString(thought, 'text'), getString(thought, 'signature'))
+      this.writer.thinking(index, getString(thought, 'text'), getString(thought, 'signature'))
   }
 }
 

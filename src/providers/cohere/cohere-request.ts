@@ -7,10 +7,7 @@ import { UnsupportedFeatureError } from '../provider.ts'
 function encodePart(part: Part): Json {
   if (part.kind === 'text') return { type: 'text', text: part.text }
   if (part.kind !== 'image') {
-    throw new UnsupportedFeatureError(
-      `${part.path}.type`,
-      `Invalid \`${part.path}\`: must be text or an image for this provider.`,
-    )
+    throw new UnsupportedFeatureError(`${part.path}.type`, 'must be text or an image for this provider')
   }
   const { source } = part
   const url = source.kind === 'url' ? source.url : `data:${source.mediaType};base64,${source.data}`
@@ -48,11 +45,7 @@ function encodeTools({ tools, toolChoice }: ParsedChatRequest): { tools?: Json[]
   if (toolChoice === null || toolChoice === 'auto') return { tools: tools.map(encodeTool) }
   if (toolChoice === 'none') return { tools: tools.map(encodeTool), tool_choice: 'NONE' }
   const wanted = toolChoice === 'required' ? tools : tools.filter(({ name }) => name === toolChoice.name)
-  if (wanted.length === 0)
-    throw new UnsupportedFeatureError(
-      'tool_choice',
-      'Invalid `tool_choice`: must name a tool of the request.',
-    )
+  if (wanted.length === 0) throw new UnsupportedFeatureError('tool_choice', 'must name a tool of the request')
   return { tools: wanted.map(encodeTool), tool_choice: 'REQUIRED' }
 }
 
@@ -60,7 +53,7 @@ function encodeResponseFormat({ format, tools }: ParsedChatRequest): Json | unde
   if (format.kind === 'text') return undefined
   if (tools.length > 0) {
     const problem = 'not supported together with `tools` by this provider'
-    throw new UnsupportedFeatureError('response_format', `Invalid \`response_format\`: ${problem}.`)
+    throw new UnsupportedFeatureError('response_format', problem)
   }
   const schema = format.kind === 'schema' ? format.schema : undefined
   return omitUndefined({ type: 'json_object', json_schema: schema })
@@ -80,7 +73,7 @@ function clamp(value: number | undefined, minimum: number, maximum: number): num
 
 function encodeStop({ stop }: ParsedChatRequest): readonly string[] | undefined {
   if (stop === undefined || stop.length <= 5) return stop
-  throw new UnsupportedFeatureError('stop', 'Invalid `stop`: must have at most 5 strings for this provider.')
+  throw new UnsupportedFeatureError('stop', 'must have at most 5 strings for this provider')
 }
 
 /** Builds the request's body. */

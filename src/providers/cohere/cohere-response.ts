@@ -1,5 +1,5 @@
 /** Translates Cohere's responses and streams (v2 chat) into the OpenAI format. A tool plan becomes reasoning. */
-import { encodeInput, type ChatWriter, type FinishReason } from '../chat-response.ts'
+import { encodeInput } from '../chat-response.ts'
 import {
   getCount,
   hasAnyCount,
@@ -8,16 +8,9 @@ import {
   getObjects,
   getString,
   type Json,
-  lookup,
 } from '../json-fields.ts'
-import { createTranslation, type ResponseReader } from '../response-translation.ts'
+import { createTranslation, ResponseReader } from '../response-translation.ts'
 import type { TokenUsage } from '../usage.ts'
-
-const reasons: Readonly<Record<string, FinishReason>> = {
-  MAX_TOKENS: 'length',
-  TOOL_CALL: 'tool_calls',
-  ERROR_TOXIC: 'content_filter',
-}
 
 /** The billed units, not `tokens`, which include Cohere's own instructions. */
 function parseCohereUsage(usage: Json | undefined): TokenUsage | null {
@@ -28,23 +21,16 @@ function parseCohereUsage(usage: Json | undefined): TokenUsage | null {
   return { input, cachedInput: 0, cacheWrite: 0, output: getCount(units, 'output_tokens'), reasoning: 0 }
 }
 
-class CohereReader implements ResponseReader {
-  readonly #writer: ChatWriter
-  isComplete = false
-
-  constructor(writer: ChatWriter) {
-    this.#writer = writer
-  }
-
+class CohereReader extends ResponseReader {
   readResponse(body: Json): void {
     const message = getObject(body, 'message')
     if (!message) throw new Error('Not a Cohere response.')
-    this.#writer.setIdentity(getString(body, 'id'), undefined)
+    this.writer.setIdentity(getString(body, 'id'), undefined)
     for (const part of getObjects(message, 'content')) this.#onContent(part)
-    this.#writer.reasoning(getString(message, 'tool_plan'))
+    this.writer.reasoning(getString(message, 'tool_plan'))
     for (const [index, call] of getObjects(message, 'tool_calls').entries()) {
       this.#onCall(index, call)
-      this.#writer.endBlock(index)
+      this.writer.endBlock(index)
     }
     this.#onEnd(body)
   }
@@ -55,21 +41,21 @@ class CohereReader implements ResponseReader {
     const index = getNumber(event, 'index') ?? 0
     switch (event['type']) {
       case 'message-start':
-        this.#writer.setIdentity(getString(event, 'id'), undefined)
-        return this.#writer.start()
+        this.writer.setIdentity(getString(event, 'id'), undefined)
+        return this.writer.start()
       case 'content-start':
       case 'content-delta':
         return this.#onContent(getObject(message, 'content') ?? {})
       case 'tool-plan-delta':
-        return this.#writer.reasoning(getString(message, 'tool_plan'))
+        return this.writer.reasoning(getString(message, 'tool_plan'))
       case 'tool-call-start':
         return this.#onCall(index, getObject(message, 'tool_calls') ?? {})
       case 'tool-call-delta': {
         const called = getObject(getObject(message, 'tool_calls') ?? {}, 'function') ?? {}
-        return this.#writer.addInput(index, getString(called, 'arguments'))
+        return this.writer.addInput(index, getString(called, 'arguments'))
       }
       case 'tool-call-end':
-        return this.#writer.endBlock(index)
+        return this.writer.endBlock(index)
       case 'message-end':
         this.isComplete = true
         return this.#onEnd(delta)
@@ -78,14 +64,14 @@ class CohereReader implements ResponseReader {
   }
 
   #onContent(part: Json): void {
-    this.#writer.reasoning(getString(part, 'thinking'))
-    this.#writer.text(getString(part, 'text'))
+    this.writer.reasoning(getString(part, 'thinking'))
+    this.writer.text(getString(part, 'text'))
   }
 
   #onCall(index: number, call: Json): void {
     const called = getObject(call, 'function') ?? {}
     const input = encodeInput(called['arguments'] ?? '')
-    this.#writer.startCall(index, getString(call, 'id'), getString(called, 'name'), input)
+    this.writer.startCall(index, getString(call, 'id'), getString(called, 'name'), input)
   }
 
   #onEnd(end: Json): void {
@@ -93,10 +79,10 @@ class CohereReader implements ResponseReader {
     if (native === 'ERROR' || native === 'TIMEOUT') {
       // Cohere itself ended the response early.
       const message = getString(end, 'error') ?? 'The provider ended its response early.'
-      return this.#writer.error(message, native, native === 'TIMEOUT' ? 504 : 500)
+      return this.writer.error(message, native, native === 'TIMEOUT' ? 504 : 500)
     }
-    this.#writer.finish(native, lookup(reasons, native))
-    this.#writer.usage(parseCohereUsage(getObject(end, 'usage')))
+    this.writer.finish(native)
+    this.writer.usage(parseCohereUsage(getObject(end, 'usage')))
   }
 }
 

@@ -5,10 +5,9 @@
 import { alternateTurns } from '../alternating-turns.ts'
 import type { ChatMessage, Part, Source } from '../chat-messages.ts'
 import type { ParsedChatRequest, Reasoning } from '../chat-request.ts'
-import { getNumber, omitUndefined, type Json, lookup } from '../json-fields.ts'
+import { getNumber, isObject, lookup, omitUndefined, type Json } from '../json-fields.ts'
 import { UnsupportedFeatureError } from '../provider.ts'
 import { geminiFormat, detailsOfFormat } from '../reasoning-details.ts'
-import { isObject } from '../usage.ts'
 
 /**
  * Gemini 3 and later reject a call without its signature; this value replaces one that was not kept (Google, "Thought
@@ -89,10 +88,7 @@ function encodeToolMessage(message: ChatMessage, names: ReadonlyMap<string, stri
   const name = names.get(message.toolCallId)
   if (name === undefined) {
     const param = `${message.path}.tool_call_id`
-    throw new UnsupportedFeatureError(
-      param,
-      `Invalid \`${param}\`: must be the id of a tool call in an earlier message.`,
-    )
+    throw new UnsupportedFeatureError(param, 'must be the id of a tool call in an earlier message')
   }
   const others = message.parts.filter((part) => part.kind !== 'text')
   return [{ functionResponse: { name, response: encodeToolResponse(message.parts) } }, ...encodeParts(others)]
@@ -120,7 +116,7 @@ function encodeConversation(
 function requireToolName(name: string): void {
   if (/^[a-zA-Z_]/.test(name)) return
   const problem = 'names must begin with a letter or an underscore for this provider'
-  throw new UnsupportedFeatureError('tools', `Invalid \`tools\`: ${problem}.`)
+  throw new UnsupportedFeatureError('tools', problem)
 }
 
 function encodeTools({ tools }: ParsedChatRequest): Json[] | undefined {
@@ -171,11 +167,8 @@ function encodeThinking(reasoning: Reasoning, model: string): Json {
 /** Google's maximums; the OpenAI format allows more. */
 function requireMaximums({ stop = [], results }: ParsedChatRequest): void {
   if (stop.length > 5)
-    throw new UnsupportedFeatureError(
-      'stop',
-      'Invalid `stop`: must have at most 5 strings for this provider.',
-    )
-  if (results > 8) throw new UnsupportedFeatureError('n', 'Invalid `n`: must be at most 8 for this provider.')
+    throw new UnsupportedFeatureError('stop', 'must have at most 5 strings for this provider')
+  if (results > 8) throw new UnsupportedFeatureError('n', 'must be at most 8 for this provider')
 }
 
 /** A seed of 64 bits, as the OpenAI format allows, becomes one of 32. */

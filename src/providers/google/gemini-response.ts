@@ -1,5 +1,5 @@
 /** Translates Gemini's responses and streams (generateContent) into the OpenAI format. */
-import { encodeInput, type ChatWriter, type FinishReason } from '../chat-response.ts'
+import { encodeInput } from '../chat-response.ts'
 import {
   getCount,
   hasAnyCount,
@@ -8,24 +8,11 @@ import {
   getObjects,
   getString,
   type Json,
-  lookup,
 } from '../json-fields.ts'
 import { geminiFormat } from '../reasoning-details.ts'
-import { createTranslation, type ResponseReader } from '../response-translation.ts'
+import { createTranslation, ResponseReader } from '../response-translation.ts'
 import type { TokenUsage } from '../usage.ts'
 import { FunctionCallReader, type FunctionCall } from './function-calls.ts'
-
-const reasons: Readonly<Record<string, FinishReason>> = {
-  MAX_TOKENS: 'length',
-  SAFETY: 'content_filter',
-  RECITATION: 'content_filter',
-  BLOCKLIST: 'content_filter',
-  PROHIBITED_CONTENT: 'content_filter',
-  SPII: 'content_filter',
-  IMAGE_SAFETY: 'content_filter',
-  IMAGE_PROHIBITED_CONTENT: 'content_filter',
-  IMAGE_RECITATION: 'content_filter',
-}
 
 /** The `usageMetadata`, if it has counts. */
 function usageCounts(body: Json): Json | undefined {
@@ -66,16 +53,9 @@ interface CandidateProgress {
   isFinished: boolean
 }
 
-class GeminiReader implements ResponseReader {
-  readonly #writer: ChatWriter
+class GeminiReader extends ResponseReader {
   readonly #candidates = new Map<number, CandidateProgress>()
   #counts: Json | undefined
-  /** Gemini has no end marker: its stream just ends. */
-  readonly isComplete = false
-
-  constructor(writer: ChatWriter) {
-    this.#writer = writer
-  }
 
   readResponse(body: Json): void {
     const candidates = getObjects(body, 'candidates').map((candidate, index) => {
@@ -90,23 +70,23 @@ class GeminiReader implements ResponseReader {
     const error = getObject(event, 'error')
     if (!error) return this.#onBody(event, getObjects(event, 'candidates'))
     const type = getString(error, 'status') ?? 'INTERNAL'
-    this.#writer.error(getString(error, 'message') ?? type, type, getNumber(error, 'code') ?? 500)
+    this.writer.error(getString(error, 'message') ?? type, type, getNumber(error, 'code') ?? 500)
   }
 
-  end(): void {
+  override end(): void {
     const candidates = [...this.#candidates.values()]
     const isComplete = candidates.length > 0 && candidates.every(({ isFinished }) => isFinished)
-    if (isComplete) this.#writer.usage(parseGeminiUsage(this.#counts))
+    if (isComplete) this.writer.usage(parseGeminiUsage(this.#counts))
   }
 
   #onBody(body: Json, candidates: readonly Json[]): void {
-    this.#writer.setIdentity(getString(body, 'responseId'), getString(body, 'modelVersion'))
+    this.writer.setIdentity(getString(body, 'responseId'), getString(body, 'modelVersion'))
     this.#counts = usageCounts(body) ?? this.#counts
     for (const candidate of candidates) this.#onCandidate(candidate)
     const block = blockReason(body)
     if (block === undefined || this.#candidates.size > 0) return
     this.#progressAt(0).isFinished = true
-    this.#writer.finish(block, 'content_filter')
+    this.writer.finish(block, 'content_filter')
   }
 
   #progressAt(index: number): CandidateProgress {
@@ -121,7 +101,7 @@ class GeminiReader implements ResponseReader {
   #onCandidate(candidate: Json): void {
     const index = getNumber(candidate, 'index') ?? 0
     const progress = this.#progressAt(index)
-    this.#writer.start(index)
+    this.writer.start(index)
     for (const part of getObjects(getObject(candidate, 'content') ?? {}, 'parts'))
       this.#onPart(part, progress)
     const native = getString(candidate, 'finishReason')
@@ -129,7 +109,7 @@ class GeminiReader implements ResponseReader {
     progress.isFinished = true
     this.#onCalls(progress.reader.end(), progress)
     const hasCalled = native === 'STOP' && progress.calls > 0
-    this.#writer.finish(native, hasCalled ? 'tool_calls' : lookup(reasons, native), index)
+    this.writer.finish(native, hasCalled ? 'tool_calls' : undefined, index)
   }
 
   #onPart(part: Json, progress: CandidateProgress): void {
@@ -137,19 +117,19 @@ class GeminiReader implements ResponseReader {
     this.#onCalls(reader.read(part), progress)
     const isCall = 'functionCall' in part
     const text = isCall ? '' : getString(part, 'text')
-    if (part['thought'] === true) this.#writer.reasoning(text, index)
-    else this.#writer.text(text, index)
+    if (part['thought'] === true) this.writer.reasoning(text, index)
+    else this.writer.text(text, index)
     const signature = getString(part, 'thoughtSignature')
     if (signature === undefined) return
     const about = { id: isCall ? reader.latestId : undefined, index: progress.signatures++ }
-    this.#writer.hiddenReasoning(signature, about, index)
+    this.writer.hiddenReasoning(signature, about, index)
   }
 
   #onCalls(calls: readonly FunctionCall[], progress: CandidateProgress): void {
     for (const { id, name, input } of calls) {
       const called = { name, arguments: encodeInput(input) }
       const call = { index: progress.calls++, id, type: 'function', function: called } as const
-      this.#writer.delta({ tool_calls: [call] }, progress.index)
+      this.writer.delta({ tool_calls: [call] }, progress.index)
     }
   }
 }

@@ -7,9 +7,15 @@
 import { parseChatRequest } from '../chat-request.ts'
 import { geminiTranslation } from './gemini-response.ts'
 import { buildGeminiBody } from './gemini-request.ts'
-import { getObject, getObjects, getString } from '../json-fields.ts'
-import type { UpstreamCall, FailureResponse, OutgoingRequest, Provider } from '../provider.ts'
-import { isObject } from '../usage.ts'
+import { getObject, getObjects, getString, isObject } from '../json-fields.ts'
+import {
+  modelListRequest,
+  modelRequest,
+  type UpstreamCall,
+  type FailureResponse,
+  type OutgoingRequest,
+  type Provider,
+} from '../provider.ts'
 
 /** Builds a request to a model under a base URL, with the header that authenticates it. */
 export function buildGeminiRequest(
@@ -17,21 +23,12 @@ export function buildGeminiRequest(
   baseUrl: string,
   authHeader: readonly [string, string],
 ): OutgoingRequest {
-  const { stream } = call.body
-  const method = stream ? 'streamGenerateContent?alt=sse' : 'generateContent'
+  const method = call.body.stream ? 'streamGenerateContent?alt=sse' : 'generateContent'
   const { model } = call
   // Names of tuned models and some others include their folder.
   const path = model.includes('/') ? model : `models/${model}`
-  return {
-    url: `${baseUrl}/${path.split('/').map(encodeURIComponent).join('/')}:${method}`,
-    headers: [
-      ['content-type', 'application/json'],
-      ['accept', stream ? 'text/event-stream' : 'application/json'],
-      authHeader,
-      ['user-agent', 'sluice'],
-    ],
-    body: [Buffer.from(JSON.stringify(buildGeminiBody(parseChatRequest(call), model)))],
-  }
+  const url = `${baseUrl}/${path.split('/').map(encodeURIComponent).join('/')}:${method}`
+  return modelRequest(call, url, [authHeader], buildGeminiBody(parseChatRequest(call), model))
 }
 
 /** An invalid key and an unsupported location are reported with status 400. */
@@ -59,14 +56,11 @@ export const gemini: Provider = {
   baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
   buildRequest: (call) => buildGeminiRequest(call, call.baseUrl, ['x-goog-api-key', call.credential]),
   translation: geminiTranslation,
-  buildModelListRequest: ({ baseUrl, credential }) => ({
-    url: `${baseUrl}/models?pageSize=1000`,
-    headers: [
-      ['accept', 'application/json'],
-      ['x-goog-api-key', credential],
-      ['user-agent', 'sluice'],
-    ],
-    parseNames: parseModelNames,
-  }),
+  buildModelListRequest: ({ baseUrl, credential }) =>
+    modelListRequest({
+      url: `${baseUrl}/models?pageSize=1000`,
+      headers: [['x-goog-api-key', credential]],
+      parseNames: parseModelNames,
+    }),
   effectiveStatus: googleEffectiveStatus,
 }

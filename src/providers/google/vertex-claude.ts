@@ -5,7 +5,8 @@
  */
 import { buildAnthropicBody } from '../anthropic/anthropic-request.ts'
 import { parseChatRequest, requireSingleResult } from '../chat-request.ts'
-import type { UpstreamCall, OutgoingRequest } from '../provider.ts'
+import type { Json } from '../json-fields.ts'
+import { modelRequest, type UpstreamCall, type OutgoingRequest } from '../provider.ts'
 
 const version = 'vertex-2023-10-16'
 
@@ -35,7 +36,7 @@ function supportedBetas({ body: { native } }: UpstreamCall): [string, string][] 
   return known.length === 0 ? [] : [['anthropic-beta', known.join(',')]]
 }
 
-function encodeBody(call: UpstreamCall): Buffer[] {
+function encodeBody(call: UpstreamCall): Json | Buffer[] {
   const { model, modelMaximumTokens, maximumTokens } = call
   const { stream, native } = call.body
   const added = { anthropic_version: version }
@@ -43,7 +44,7 @@ function encodeBody(call: UpstreamCall): Buffer[] {
   const request = parseChatRequest(call)
   requireSingleResult(request)
   const { model: _inTheAddress, ...body } = buildAnthropicBody(request, { model, modelMaximumTokens, stream })
-  return [Buffer.from(JSON.stringify({ ...body, ...added }))]
+  return { ...body, ...added }
 }
 
 /** `projectUrl`: with project and location, without a publisher. */
@@ -55,15 +56,6 @@ export function buildClaudeRequest(
   const { model, body } = call
   const method = body.stream ? 'streamRawPredict' : 'rawPredict'
   const name = encodeURIComponent(model).replaceAll('%40', '@')
-  return {
-    url: `${projectUrl}/publishers/anthropic/models/${name}:${method}`,
-    headers: [
-      ['content-type', 'application/json'],
-      ['accept', body.stream ? 'text/event-stream' : 'application/json'],
-      ...supportedBetas(call),
-      authHeader,
-      ['user-agent', 'sluice'],
-    ],
-    body: encodeBody(call),
-  }
+  const url = `${projectUrl}/publishers/anthropic/models/${name}:${method}`
+  return modelRequest(call, url, [...supportedBetas(call), authHeader], encodeBody(call))
 }

@@ -2,9 +2,14 @@
  * The OpenAI format: `POST {base}/chat/completions` with a bearer key. Nothing is translated; the request's bytes are
  * sent with three changes: the model's name, the usage option, and a maximum if necessary.
  */
-import { getObject, getString } from '../json-fields.ts'
-import type { UpstreamCall, FailureResponse, OutgoingRequest, Provider } from '../provider.ts'
-import { isObject } from '../usage.ts'
+import { getObject, getString, isObject } from '../json-fields.ts'
+import {
+  modelListRequest,
+  type UpstreamCall,
+  type FailureResponse,
+  type OutgoingRequest,
+  type Provider,
+} from '../provider.ts'
 
 /** What differs between OpenAI-compatible providers. */
 export interface OpenAICompatiblePreset {
@@ -92,12 +97,7 @@ export function openAICompatibleProvider(preset: OpenAICompatiblePreset): Provid
     buildModelListRequest({ baseUrl, credential }) {
       const url = preset.modelsUrl ? preset.modelsUrl(baseUrl) : `${baseUrl}/models`
       if (url === null) return null
-      const headers = [
-        ['accept', 'application/json'],
-        ['user-agent', 'sluice'],
-        ...authHeaders(preset, credential),
-      ] as const
-      return { url, headers, parseNames: parseModelNames }
+      return modelListRequest({ url, headers: authHeaders(preset, credential), parseNames: parseModelNames })
     },
     effectiveStatus,
   }

@@ -2,8 +2,7 @@
  * Estimates the input tokens of a request in Anthropic's format: every text of the system prompt and the messages, the
  * tool definitions, and embedded data by its kind. Roles and the format's own keywords do not count.
  */
-import { getObject, getObjects, getString, type Json } from '../../providers/json-fields.ts'
-import { isObject } from '../../providers/usage.ts'
+import { getObject, getObjects, getString, isObject, type Json } from '../../providers/json-fields.ts'
 import { embeddedPrefixLength, embeddedTokens, TokenCounter } from './token-estimate.ts'
 
 export function estimateMessagesInput(request: Json): number {

@@ -4,7 +4,7 @@
  * `metadata.user_id`), else its first messages. Rendezvous hashing then picks the route (load-balancing.ts), so that a
  * route that is added or removed moves only its own share of conversations.
  */
-import { isObject } from '../../providers/usage.ts'
+import { isObject } from '../../providers/json-fields.ts'
 import type { CallerRequest } from '../request/caller-format.ts'
 import { hashText } from './load-balancing.ts'
 

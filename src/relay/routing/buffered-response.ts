@@ -2,7 +2,7 @@
 import { parseBoundedJson } from '../../lib/json/bounded-json.ts'
 import { ResponseHeaders } from '../../lib/http-client/response-head.ts'
 import type { Chunk } from '../../providers/provider.ts'
-import { isObject } from '../../providers/usage.ts'
+import { isObject } from '../../providers/json-fields.ts'
 import { renameModel, renameModelIn } from '../streaming/model-renaming.ts'
 import type { AttemptCall } from './attempt-call.ts'
 import {

@@ -4,7 +4,7 @@
  */
 import { ResponseHeaders } from '../../lib/http-client/response-head.ts'
 import { toBoundedText } from '../../lib/valid-text.ts'
-import { isObject } from '../../providers/usage.ts'
+import { isObject } from '../../providers/json-fields.ts'
 import type { CallerRequest } from '../request/caller-format.ts'
 import type { AttemptRecord } from './attempt-record.ts'
 import { redactSecrets, type UpstreamError } from './upstream-error.ts'

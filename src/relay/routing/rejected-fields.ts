@@ -5,9 +5,8 @@
  */
 import type { LiveRoute } from '../../catalog/catalog.ts'
 import { parseBoundedJson } from '../../lib/json/bounded-json.ts'
-import { getString } from '../../providers/json-fields.ts'
+import { getString, isObject } from '../../providers/json-fields.ts'
 import { bothSamplings, hasHint, hintNamed } from '../../providers/request-hints.ts'
-import { isObject } from '../../providers/usage.ts'
 import type { AttemptCall } from './attempt-call.ts'
 import type { UpstreamError } from './upstream-error.ts'
 

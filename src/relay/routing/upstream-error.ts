@@ -7,8 +7,7 @@ import { apiError, type ApiError } from '../../errors.ts'
 import { parseBoundedJson } from '../../lib/json/bounded-json.ts'
 import type { UpstreamCall, FailureResponse } from '../../providers/provider.ts'
 import { toBoundedText } from '../../lib/valid-text.ts'
-import type { Json } from '../../providers/json-fields.ts'
-import { isObject } from '../../providers/usage.ts'
+import { isObject, type Json } from '../../providers/json-fields.ts'
 
 export type UpstreamErrorKind =
   /** The request is invalid: every upstream would reject it. */

@@ -5,7 +5,7 @@
 import { JsonCursor, MalformedJsonError } from '../../lib/json/json-cursor.ts'
 import { SseEvent } from '../../lib/sse/sse-event.ts'
 import { encodeSseEvent } from '../../lib/sse/sse-parser.ts'
-import { isObject } from '../../providers/usage.ts'
+import { isObject } from '../../providers/json-fields.ts'
 import type { UpstreamError } from '../routing/upstream-error.ts'
 
 type Path = readonly [string, ...string[]]

@@ -2,7 +2,8 @@
  * Meters the chunks of a response: content, finish reason, the provider's usage, and the output tokens by the estimate
  * rule. It does not change the chunks.
  */
-import { isObject, parseUsage, type TokenUsage } from '../../providers/usage.ts'
+import { isObject } from '../../providers/json-fields.ts'
+import { parseUsage, type TokenUsage } from '../../providers/usage.ts'
 import { toBoundedText } from '../../lib/valid-text.ts'
 import { TokenCounter } from '../request/token-estimate.ts'
 

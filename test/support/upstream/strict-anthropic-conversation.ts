@@ -4,7 +4,7 @@
  * they appear in public issues.
  */
 
-import { isObject } from '../../../src/providers/usage.ts'
+import { isObject } from '../../../src/providers/json-fields.ts'
 import { isGiven, type Json, objectIn, objectsIn, reject, stringIn } from './strict-rules.ts'
 
 /** `…BlockParam`: the fields of each block; blocks of tools that Anthropic runs are not validated. */

@@ -4,7 +4,7 @@
  * errors, which are quoted here as they appear in public issues.
  */
 
-import { isObject } from '../../../src/providers/usage.ts'
+import { isObject } from '../../../src/providers/json-fields.ts'
 import { findProblem, isGiven, type Json, objectIn, objectsIn, reject, stringIn } from './strict-rules.ts'
 
 /** `ConverseRequest` without `modelId`, which is in the URL. */

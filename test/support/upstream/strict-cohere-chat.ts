@@ -4,7 +4,7 @@
  * valid field…" is the text of an API's error, as it appears in public issues; other texts are descriptive.
  */
 
-import { isObject } from '../../../src/providers/usage.ts'
+import { isObject } from '../../../src/providers/json-fields.ts'
 import { findProblem, isGiven, type Json, objectIn, objectsIn, reject, stringIn } from './strict-rules.ts'
 
 /** `V2ChatRequest`, and `stream`. */

@@ -1,6 +1,6 @@
 /** Validates the conversation of a request to Gemini; strict-gemini.ts names the sources. */
 
-import { isObject } from '../../../src/providers/usage.ts'
+import { isObject } from '../../../src/providers/json-fields.ts'
 import { isGiven, type Json, objectsIn, reject, stringIn } from './strict-rules.ts'
 
 /** The oneof `data` of `Part`. */

@@ -5,7 +5,7 @@
  * others are descriptive. A field of either API is accepted; names in snake case, which Google accepts too, are not.
  */
 
-import { isObject } from '../../../src/providers/usage.ts'
+import { isObject } from '../../../src/providers/json-fields.ts'
 import { rejectUnknownNames, toSnakeCase, validateContents, validateParts } from './strict-gemini-contents.ts'
 import { findProblem, isGiven, type Json, objectIn, objectsIn, reject, stringIn } from './strict-rules.ts'
 

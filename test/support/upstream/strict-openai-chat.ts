@@ -4,7 +4,7 @@
  * API's errors, which are quoted here as they appear in public issues. Rules for a model apply to OpenAI's names only.
  */
 
-import { isObject } from '../../../src/providers/usage.ts'
+import { isObject } from '../../../src/providers/json-fields.ts'
 import {
   rejectUnknownFields,
   requireItems,

@@ -4,7 +4,7 @@
  * are quoted here as they appear in public issues.
  */
 
-import { isObject } from '../../../src/providers/usage.ts'
+import { isObject } from '../../../src/providers/json-fields.ts'
 import { isGiven, type Json, objectIn, objectsIn, reject, stringIn } from './strict-rules.ts'
 
 /** OpenAPI: the properties of each role's message. */

@@ -1,6 +1,6 @@
 /** What the validators of strict upstreams share: a violated rule ends the validation with the provider's error. */
 
-import { isObject } from '../../../src/providers/usage.ts'
+import { isObject } from '../../../src/providers/json-fields.ts'
 
 export type Json = Record<string, unknown>
 

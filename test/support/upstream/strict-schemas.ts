@@ -1,6 +1,6 @@
 /** The JSON Schemas that providers accept where they guarantee that the output matches. */
 
-import { isObject } from '../../../src/providers/usage.ts'
+import { isObject } from '../../../src/providers/json-fields.ts'
 import { type Json, objectIn, objectsIn } from './strict-rules.ts'
 
 /** The schema and all schemas in it, with their positions as in OpenAI's errors. */
