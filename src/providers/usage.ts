@@ -66,23 +66,16 @@ export function parseUsage(value: unknown): TokenUsage | null {
     nestedCount(value, 'prompt_tokens_details', 'cache_write_tokens') ??
     nestedCount(value, 'prompt_tokens_details', 'cache_creation_tokens') ??
     0
-  const cachedInput = Math.min(cached, input)
-  const boundedCacheWrite = Math.min(cacheWrite, input - cachedInput)
-  return {
+  return createUsage({
     input,
-    cachedInput,
-    cacheWrite: boundedCacheWrite,
-    ...withCacheWrite1h(
-      Math.min(nestedCount(value, 'prompt_tokens_details', 'cache_write_1h_tokens') ?? 0, boundedCacheWrite),
-    ),
+    cachedInput: cached,
+    cacheWrite,
+    cacheWrite1h: nestedCount(value, 'prompt_tokens_details', 'cache_write_1h_tokens'),
     output,
-    reasoning: Math.min(reasoning, output),
-    ...withSearches(
-      nestedCount(value, 'server_tool_use', 'web_search_requests') ??
-        parseCount(value['num_search_queries']) ??
-        0,
-    ),
-  }
+    reasoning,
+    searches:
+      nestedCount(value, 'server_tool_use', 'web_search_requests') ?? parseCount(value['num_search_queries']),
+  })
 }
 
 /** Usage in the OpenAI format: cached tokens are part of the prompt, reasoning is part of the completion. */
@@ -101,14 +94,23 @@ export function serializeUsage(usage: TokenUsage): Json {
   }
 }
 
-/** Tokens cached for an hour, omitted if there are none. */
-export function withCacheWrite1h(tokens: number): { cacheWrite1h?: number } {
-  return tokens > 0 ? { cacheWrite1h: tokens } : {}
-}
-
-/** Web searches, omitted if there are none. */
-export function withSearches(searches: number): { searches?: number } {
-  return searches > 0 ? { searches } : {}
+/** Bounds the parts by their totals, and omits optional counts of zero. */
+export function createUsage(counts: {
+  readonly [Count in keyof TokenUsage]?: TokenUsage[Count] | undefined
+}): TokenUsage {
+  const { input = 0, output = 0, searches = 0 } = counts
+  const cachedInput = Math.min(counts.cachedInput ?? 0, input)
+  const cacheWrite = Math.min(counts.cacheWrite ?? 0, input - cachedInput)
+  const cacheWrite1h = Math.min(counts.cacheWrite1h ?? 0, cacheWrite)
+  return {
+    input,
+    cachedInput,
+    cacheWrite,
+    ...(cacheWrite1h > 0 ? { cacheWrite1h } : {}),
+    output,
+    reasoning: Math.min(counts.reasoning ?? 0, output),
+    ...(searches > 0 ? { searches } : {}),
+  }
 }
 
 /** No response makes more searches than this. */
@@ -124,18 +126,5 @@ export function clampUsage(
   if (isWithin && searches === (usage.searches ?? 0)) return { usage, isClamped: false }
   const input = Math.min(usage.input, bounds.input)
   const output = Math.min(usage.output, bounds.output)
-  const cachedInput = Math.min(usage.cachedInput, input)
-  const cacheWrite = Math.min(usage.cacheWrite, input - cachedInput)
-  return {
-    usage: {
-      input,
-      cachedInput,
-      cacheWrite,
-      ...withCacheWrite1h(Math.min(usage.cacheWrite1h ?? 0, cacheWrite)),
-      output,
-      reasoning: Math.min(usage.reasoning, output),
-      ...withSearches(searches),
-    },
-    isClamped: true,
-  }
+  return { usage: createUsage({ ...usage, input, output, searches }), isClamped: true }
 }

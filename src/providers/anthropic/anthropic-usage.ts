@@ -1,21 +1,17 @@
 /** Anthropic's usage: tokens read from and written to the cache are not part of `input_tokens`. */
 import { getCount, hasAnyCount, getObject, getObjects, type Json } from '../json-fields.ts'
-import { withCacheWrite1h, withSearches, type TokenUsage } from '../usage.ts'
+import { createUsage, type TokenUsage } from '../usage.ts'
 
 function parseCounts(usage: Json): TokenUsage {
   const cachedInput = getCount(usage, 'cache_read_input_tokens')
   const cacheWrite = getCount(usage, 'cache_creation_input_tokens')
-  const long = getCount(getObject(usage, 'cache_creation') ?? {}, 'ephemeral_1h_input_tokens')
-  const input = getCount(usage, 'input_tokens') + cachedInput + cacheWrite
-  const output = getCount(usage, 'output_tokens')
-  return {
-    input,
+  return createUsage({
+    input: getCount(usage, 'input_tokens') + cachedInput + cacheWrite,
     cachedInput,
     cacheWrite,
-    ...withCacheWrite1h(Math.min(long, cacheWrite)),
-    output,
-    reasoning: 0,
-  }
+    cacheWrite1h: getCount(getObject(usage, 'cache_creation') ?? {}, 'ephemeral_1h_input_tokens'),
+    output: getCount(usage, 'output_tokens'),
+  })
 }
 
 /**
@@ -30,14 +26,13 @@ export function parseAnthropicUsage(usage: Json | undefined): TokenUsage | null 
   const counts = runs.length === 0 || isFallback ? [parseCounts(usage)] : runs.map(parseCounts)
   const details = getObject(usage, 'output_tokens_details') ?? {}
   const sum = (of: (each: TokenUsage) => number): number => counts.reduce((all, each) => all + of(each), 0)
-  const output = sum((each) => each.output)
-  return {
+  return createUsage({
     input: sum((each) => each.input),
     cachedInput: sum((each) => each.cachedInput),
     cacheWrite: sum((each) => each.cacheWrite),
-    ...withCacheWrite1h(sum((each) => each.cacheWrite1h ?? 0)),
-    output,
-    reasoning: Math.min(getCount(details, 'thinking_tokens'), output),
-    ...withSearches(getCount(getObject(usage, 'server_tool_use') ?? {}, 'web_search_requests')),
-  }
+    cacheWrite1h: sum((each) => each.cacheWrite1h ?? 0),
+    output: sum((each) => each.output),
+    reasoning: getCount(details, 'thinking_tokens'),
+    searches: getCount(getObject(usage, 'server_tool_use') ?? {}, 'web_search_requests'),
+  })
 }

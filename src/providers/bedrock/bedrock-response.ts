@@ -12,7 +12,7 @@ import {
 } from '../json-fields.ts'
 import { bedrockFormat } from '../reasoning-details.ts'
 import { createTranslation, ResponseReader } from '../response-translation.ts'
-import type { TokenUsage } from '../usage.ts'
+import { createUsage, type TokenUsage } from '../usage.ts'
 
 /** Tokens read from and written to the cache are not part of `inputTokens`. */
 function parseBedrockUsage(usage: Json | undefined): TokenUsage | null {
@@ -20,7 +20,7 @@ function parseBedrockUsage(usage: Json | undefined): TokenUsage | null {
   const cachedInput = getCount(usage, 'cacheReadInputTokens')
   const cacheWrite = getCount(usage, 'cacheWriteInputTokens')
   const input = getCount(usage, 'inputTokens') + cachedInput + cacheWrite
-  return { input, cachedInput, cacheWrite, output: getCount(usage, 'outputTokens'), reasoning: 0 }
+  return createUsage({ input, cachedInput, cacheWrite, output: getCount(usage, 'outputTokens') })
 }
 
 /** The HTTP status of an exception inside a stream. */

@@ -10,15 +10,14 @@ import {
   type Json,
 } from '../json-fields.ts'
 import { createTranslation, ResponseReader } from '../response-translation.ts'
-import type { TokenUsage } from '../usage.ts'
+import { createUsage, type TokenUsage } from '../usage.ts'
 
 /** The billed units, not `tokens`, which include Cohere's own instructions. */
 function parseCohereUsage(usage: Json | undefined): TokenUsage | null {
   const kinds = usage ? [getObject(usage, 'billed_units'), getObject(usage, 'tokens')] : []
   const units = kinds.find((each) => each && hasAnyCount(each, 'input_tokens', 'output_tokens'))
   if (!units) return null
-  const input = getCount(units, 'input_tokens')
-  return { input, cachedInput: 0, cacheWrite: 0, output: getCount(units, 'output_tokens'), reasoning: 0 }
+  return createUsage({ input: getCount(units, 'input_tokens'), output: getCount(units, 'output_tokens') })
 }
 
 class CohereReader extends ResponseReader {

@@ -11,7 +11,7 @@ import {
 } from '../json-fields.ts'
 import { geminiFormat } from '../reasoning-details.ts'
 import { createTranslation, ResponseReader } from '../response-translation.ts'
-import type { TokenUsage } from '../usage.ts'
+import { createUsage, type TokenUsage } from '../usage.ts'
 import { FunctionCallReader, type FunctionCall } from './function-calls.ts'
 
 /** The `usageMetadata`, if it has counts. */
@@ -29,13 +29,8 @@ function parseGeminiUsage(metadata: Json | undefined): TokenUsage | null {
   const written = getCount(metadata, 'candidatesTokenCount')
   const reasoning = getCount(metadata, 'thoughtsTokenCount')
   const areInside = reasoning <= written && getCount(metadata, 'totalTokenCount') === input + written
-  return {
-    input,
-    cachedInput: Math.min(getCount(metadata, 'cachedContentTokenCount'), input),
-    cacheWrite: 0,
-    output: areInside ? written : written + reasoning,
-    reasoning,
-  }
+  const output = areInside ? written : written + reasoning
+  return createUsage({ input, cachedInput: getCount(metadata, 'cachedContentTokenCount'), output, reasoning })
 }
 
 /** The reason why a prompt was blocked. Its response has no candidates. */
