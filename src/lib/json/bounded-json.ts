@@ -2,14 +2,7 @@
  * Parses JSON of an upstream, which may be nested without bound. JSON.parse reads any depth, but whatever walks the
  * value afterwards, such as JSON.stringify, recurses and would overflow the stack far away from here.
  */
-import { maxDepth, MalformedJsonError } from './json-cursor.ts'
-
-const quote = 0x22
-const openBracket = 0x5b
-const backslash = 0x5c
-const closeBracket = 0x5d
-const openBrace = 0x7b
-const closeBrace = 0x7d
+import { JsonCursor, maxDepth, MalformedJsonError } from './json-cursor.ts'
 
 /** Throws SyntaxError, or {@link MalformedJsonError} if the text is nested more than `maxDepth` levels deep. */
 export function parseBoundedJson(text: string): unknown {
@@ -28,21 +21,11 @@ function mayBeTooDeep(text: string): boolean {
   return false
 }
 
+/** Text that is not JSON is left to JSON.parse. */
 function assertDepth(text: string): void {
-  let depth = 0
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at)
-    if (code === quote) at = stringEnd(text, at)
-    else if (code === openBracket || code === openBrace) depth += 1
-    else if (code === closeBracket || code === closeBrace) depth -= 1
-    if (depth > maxDepth) throw new MalformedJsonError(at, true)
+  try {
+    new JsonCursor(Buffer.from(text)).skipValue()
+  } catch (error) {
+    if (error instanceof MalformedJsonError && error.tooDeep) throw error
   }
-}
-
-/** The offset of the closing quote, or the end of the text. */
-function stringEnd(text: string, start: number): number {
-  let at = start + 1
-  for (let code = text.charCodeAt(at); at < text.length && code !== quote; code = text.charCodeAt(at))
-    at += code === backslash ? 2 : 1
-  return at
 }
