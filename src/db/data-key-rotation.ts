@@ -13,9 +13,9 @@ import {
   type DataKeys,
 } from '../lib/encryption.ts'
 import {
-  createNextKeyFile,
+  createKeyFile,
+  nextKeyFileName,
   readKeyFile,
-  readNextKeyFile,
   replaceKeyFile,
   retireKeyFiles,
 } from '../lib/key-file.ts'
@@ -76,7 +76,10 @@ async function targetSecret(db: Db, rows: DataKeyRows, sources: SecretSources): 
   const { encryptionKey, databaseUrl, dataDir } = sources
   if ((encryptionKey ?? '') !== '') return { name: 'ENCRYPTION_KEY', text: encryptionKey ?? '' }
   if (databaseUrl === null)
-    return { name: 'the new key file', text: readNextKeyFile(dataDir) ?? createNextKeyFile(dataDir) }
+    return {
+      name: 'the new key file',
+      text: readKeyFile(dataDir, nextKeyFileName) ?? createKeyFile(dataDir, nextKeyFileName),
+    }
   const text = rows.get(nextSharedSecret) ?? Buffer.from(generateDataKey()).toString('base64url')
   await db.write(setSettingStatement(nextSharedSecret, text))
   return { name: 'the new key in the database', text }

@@ -6,7 +6,7 @@
 
 import type { Config } from '../config.ts'
 import { generateDataKey, SealError, unwrapDataKeys, wrapDataKeys, type DataKeys } from '../lib/encryption.ts'
-import { createKeyFile, readKeyFile, readNextKeyFile, replaceKeyFile } from '../lib/key-file.ts'
+import { createKeyFile, nextKeyFileName, readKeyFile, replaceKeyFile } from '../lib/key-file.ts'
 import type { Db, Query } from './db.ts'
 import { sql } from './schema/schema.ts'
 import { deleteSettingsStatement, setSettingStatement } from './settings.ts'
@@ -75,7 +75,7 @@ export function listSecrets(rows: DataKeyRows, sources: SecretSources): Secret[]
     { name: 'ENCRYPTION_KEY', text: encryptionKey },
     { name: 'ENCRYPTION_KEY_PREVIOUS', text: encryptionKeyPrevious },
     { name: 'the key file', text: isAlone ? readKeyFile(dataDir) : null },
-    { name: 'the new key file', text: isAlone ? readNextKeyFile(dataDir) : null },
+    { name: 'the new key file', text: isAlone ? readKeyFile(dataDir, nextKeyFileName) : null },
     { name: 'the key in the database', text: isAlone ? null : rows.get(dataKeyNames.sharedSecret) },
     { name: 'the new key in the database', text: isAlone ? null : rows.get(dataKeyNames.nextSharedSecret) },
   ]

@@ -4,14 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import { SealError } from './encryption.ts'
-import {
-  createKeyFile,
-  createNextKeyFile,
-  readKeyFile,
-  readNextKeyFile,
-  replaceKeyFile,
-  retireKeyFiles,
-} from './key-file.ts'
+import { createKeyFile, nextKeyFileName, readKeyFile, replaceKeyFile, retireKeyFiles } from './key-file.ts'
 
 function createDir(t: TestContext): string {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-'))
@@ -42,16 +35,16 @@ describe('key file', () => {
   test('next key file – takes the place of the current one, which is kept', (t) => {
     const dir = createDir(t)
     const current = createKeyFile(dir)
-    const next = createNextKeyFile(dir)
+    const next = createKeyFile(dir, nextKeyFileName)
     assert.equal(readKeyFile(dir), current)
-    assert.equal(readNextKeyFile(dir), next)
+    assert.equal(readKeyFile(dir, nextKeyFileName), next)
     replaceKeyFile(dir, new Date('2026-11-21T08:00:00Z'))
     assert.equal(readKeyFile(dir), next)
-    assert.equal(readNextKeyFile(dir), undefined)
+    assert.equal(readKeyFile(dir, nextKeyFileName), undefined)
     replaceKeyFile(dir, new Date('2026-11-22T08:00:00Z'))
     const kept = 'sealing.key.until-2026-11-21T08-00-00.000Z'
     assert.deepEqual(readdirSync(dir).toSorted(), ['sealing.key', kept])
-    createNextKeyFile(dir)
+    createKeyFile(dir, nextKeyFileName)
     retireKeyFiles(dir, new Date('2026-11-23T08:00:00Z'))
     assert.deepEqual(readdirSync(dir).toSorted(), [kept, 'sealing.key.until-2026-11-23T08-00-00.000Z'])
   })

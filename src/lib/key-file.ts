@@ -11,9 +11,11 @@ import { syncPath } from './sync-path.ts'
 
 export const keyFileName = 'sealing.key'
 /** The key of an unfinished rotation. */
-const nextKeyFileName = 'sealing.key.next'
+export const nextKeyFileName = 'sealing.key.next'
 
-function readSecret(path: string): string | undefined {
+/** Reads a key file of the data directory; undefined if it does not exist. Throws SealError if it is empty. */
+export function readKeyFile(dataDir: string, name = keyFileName): string | undefined {
+  const path = join(dataDir, name)
   let secret
   try {
     secret = readFileSync(path, 'utf8').trim()
@@ -25,17 +27,11 @@ function readSecret(path: string): string | undefined {
   return secret
 }
 
-/** Reads the key file of the data directory; undefined if it does not exist. Throws SealError if it is empty. */
-export function readKeyFile(dataDir: string): string | undefined {
-  return readSecret(join(dataDir, keyFileName))
-}
-
-/** As `readKeyFile`, for the key file of an unfinished rotation. */
-export function readNextKeyFile(dataDir: string): string | undefined {
-  return readSecret(join(dataDir, nextKeyFileName))
-}
-
-function createSecretFile(dataDir: string, name: string): string {
+/**
+ * Creates a key file, readable only by its owner, and never replaces an existing one. The file appears atomically and
+ * is synced before anything is sealed with it, so an interruption cannot lose credentials.
+ */
+export function createKeyFile(dataDir: string, name = keyFileName): string {
   const secret = Buffer.from(generateDataKey()).toString('base64url')
   const path = join(dataDir, name)
   if (existsSync(path)) throw new SealError(`${path} already exists.`)
@@ -45,19 +41,6 @@ function createSecretFile(dataDir: string, name: string): string {
   renameSync(draft, path)
   syncPath(dataDir)
   return secret
-}
-
-/**
- * Creates the key file, readable only by its owner, and never replaces an existing one. The file appears atomically and
- * is synced before anything is sealed with it, so an interruption cannot lose credentials.
- */
-export function createKeyFile(dataDir: string): string {
-  return createSecretFile(dataDir, keyFileName)
-}
-
-/** Creates the key file of a rotation, next to the current one. */
-export function createNextKeyFile(dataDir: string): string {
-  return createSecretFile(dataDir, nextKeyFileName)
 }
 
 /** Keeps the key file, if there is one, as `sealing.key.until-<time>`. */
