@@ -7,11 +7,9 @@
 import { randomFillSync } from 'node:crypto'
 
 /** Crockford's base32 in lower case: no i, l, o, u, and its order is the order of the bytes. */
-const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
-const symbols = alphabet.split('')
+const symbols = '0123456789abcdefghjkmnpqrstvwxyz'.split('')
 const timeLength = 10
 const randomLength = 13
-const idLength = timeLength + 3 + randomLength
 const maxCounter = 0x7fff
 
 /** One call for 8 KiB of random bytes serves 630 ids. */
@@ -61,17 +59,4 @@ export function newId(prefix: string): string {
   // 256 is a multiple of 32: the low five bits of a random byte are uniform.
   for (let index = 0; index < randomLength; index += 1) id += symbols[randomByte() & 31] ?? ''
   return id
-}
-
-/** The creation time of an id in milliseconds since the epoch; undefined if the text is not a valid id. */
-export function idTimestamp(id: string): number | undefined {
-  const body = id.slice(id.lastIndexOf('_') + 1)
-  if (body.length !== idLength) return undefined
-  let ms = 0
-  for (let index = 0; index < timeLength; index += 1) {
-    const digit = alphabet.indexOf(body.charAt(index))
-    if (digit < 0) return undefined
-    ms = ms * 32 + digit
-  }
-  return ms
 }

@@ -65,62 +65,68 @@ export function optionalInteger(defaultText: string, min: number, max: number) {
   }
 }
 
-/** The value in the largest of these units that divides it. */
-function formatWithUnit(value: number, units: readonly (readonly [string, number])[], zero: string): string {
-  const fitting = units.filter(([, factor]) => value % factor === 0).at(-1)
-  return value === 0 || fitting === undefined ? zero : `${value / fitting[1]}${fitting[0]}`
+/** Numbers with a unit. */
+interface Units {
+  readonly allowed: string
+  /** The number, and the name of its unit. */
+  readonly pattern: RegExp
+  readonly factors: readonly (readonly [name: string, factor: number])[]
+  readonly zero: string
 }
 
-const byteUnits = [
-  ['B', 1],
-  ['KiB', 1024],
-  ['MiB', 1024 ** 2],
-  ['GiB', 1024 ** 3],
-] as const
-const bytesByUnit: Record<string, number> = {
-  '': 1,
-  ...Object.fromEntries(byteUnits.map(([unit, factor]) => [unit.toUpperCase(), factor])),
-}
-
-export function bytes(defaultText: string, min: number, max: number) {
+function quantity({ allowed, pattern, factors, zero }: Units, defaultText: string, min: number, max: number) {
   const parse = (text: string): number => {
-    const match = /^(\d+)\s*(|B|KiB|MiB|GiB)$/i.exec(text)
-    const value = match ? Number(match[1]) * (bytesByUnit[(match[2] ?? '').toUpperCase()] ?? NaN) : NaN
+    const [, count, unit = ''] = pattern.exec(text) ?? []
+    const factor = factors.find(([name]) => name.toLowerCase() === unit.toLowerCase())?.[1] ?? NaN
+    const value = text === '0' ? 0 : Number(count) * factor
     if (!(value >= min && value <= max)) throw new InvalidSettingError()
     return value
   }
-  const format = (value: number): string => formatWithUnit(value, byteUnits, '0')
+  /** The value in the largest unit that divides it. */
+  const format = (value: number): string => {
+    const [name, factor] = factors.findLast((unit) => value % unit[1] === 0) ?? ['', 1]
+    return value === 0 ? zero : `${value / factor}${name}`
+  }
   return {
-    allowed: 'a size such as `512KiB` or `20MiB`',
+    allowed,
     defaultText: format(parse(defaultText)),
     read: (text: string | undefined): number => parse(text ?? defaultText),
     format,
   }
 }
 
-const timeUnits = [
-  ['ms', 1],
-  ['s', 1000],
-  ['m', 60_000],
-  ['h', 3_600_000],
-  ['d', 86_400_000],
-] as const
-const msByUnit: Record<string, number> = Object.fromEntries(timeUnits)
+const byteUnits: Units = {
+  allowed: 'a size such as `512KiB` or `20MiB`',
+  pattern: /^(\d+)\s*(|B|KiB|MiB|GiB)$/i,
+  factors: [
+    ['', 1],
+    ['B', 1],
+    ['KiB', 1024],
+    ['MiB', 1024 ** 2],
+    ['GiB', 1024 ** 3],
+  ],
+  zero: '0',
+}
+
+export function bytes(defaultText: string, min: number, max: number) {
+  return quantity(byteUnits, defaultText, min, max)
+}
+
+const timeUnits: Units = {
+  allowed: 'a duration such as `500ms`, `5s` or `10m`',
+  pattern: /^(\d+)(ms|s|m|h|d)$/,
+  factors: [
+    ['ms', 1],
+    ['s', 1000],
+    ['m', 60_000],
+    ['h', 3_600_000],
+    ['d', 86_400_000],
+  ],
+  zero: '0s',
+}
 
 export function duration(defaultText: string, leastMs: number, mostMs: number) {
-  const parse = (text: string): number => {
-    const match = /^(\d+)(ms|s|m|h|d)$/.exec(text === '0' ? '0s' : text)
-    const value = match ? Number(match[1]) * (msByUnit[match[2] ?? ''] ?? NaN) : NaN
-    if (!(value >= leastMs && value <= mostMs)) throw new InvalidSettingError()
-    return value
-  }
-  const format = (value: number): string => formatWithUnit(value, timeUnits, '0s')
-  return {
-    allowed: 'a duration such as `500ms`, `5s` or `10m`',
-    defaultText: format(parse(defaultText)),
-    read: (text: string | undefined): number => parse(text ?? defaultText),
-    format,
-  }
+  return quantity(timeUnits, defaultText, leastMs, mostMs)
 }
 
 export function string(defaultText: string, shown = defaultText) {
@@ -148,7 +154,7 @@ export const cidrList = {
   allowed: 'comma-separated addresses or CIDRs, such as `10.0.0.0/8,fd00::/8`',
   defaultText: 'none',
   read(text: string | undefined): string[] {
-    const parts = (text ?? '').split(/[\s,]+/).filter((part) => part !== '')
+    const parts = splitList(text)
     try {
       parseCidrs(parts.join(','))
     } catch (error) {
@@ -173,10 +179,13 @@ export function serverUrl(text: string | undefined, prefix: RegExp): string | nu
   return text
 }
 
+function splitList(text = ''): string[] {
+  return text.split(/[\s,]+/).filter((part) => part !== '')
+}
+
 /** URLs separated by commas or spaces; a trailing `/v1` or slash is removed. */
 export function urlList(text: string | undefined): string[] {
-  const parts = (text ?? '').split(/[\s,]+/).filter((part) => part !== '')
-  return parts.map((part) => {
+  return splitList(text).map((part) => {
     if (!URL.canParse(part) || !/^https?:/.test(part)) throw new InvalidSettingError()
     return part.replace(/\/+$/, '').replace(/\/v1$/, '')
   })
