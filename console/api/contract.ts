@@ -73,20 +73,21 @@ export interface Page<Item> {
   readonly next: string | null
 }
 
-export type * from '../../src/http/console/contract/auth.ts'
+export type { SignInResponse } from '../../src/http/console/auth/sign-in.ts'
+export type { Platform, Session, SessionUser } from '../../src/http/console/auth/serialize-session.ts'
 export type { AnnouncementJson as Announcement } from '../../src/http/api/announcements.ts'
 export type { LimitRequestJson as LimitRequest } from '../../src/http/api/limit-requests.ts'
-export type {
-  MenuCounts,
-  Model as OfferedModel,
-  Notification,
-} from '../../src/http/console/contract/account.ts'
-export type { Entry as AccountEntry, Statement, Wallet } from '../../src/http/console/contract/billing.ts'
-export type { Key as ApiKey, NewKey as NewApiKey } from '../../src/http/console/contract/keys.ts'
+export type { MenuCounts, Notification } from '../../src/http/console/account/account.ts'
+export type { Model as OfferedModel } from '../../src/http/console/account/models.ts'
+export type { Entry as AccountEntry, Wallet } from '../../src/http/console/billing/billing.ts'
+export type { Statement } from '../../src/http/console/billing/statements.ts'
+export type { Key as ApiKey, NewKey as NewApiKey } from '../../src/http/console/account/keys.ts'
 export type { AnnouncementBody } from '../../src/http/admin/notifications/announcements.ts'
 export type { Dashboard } from '../../src/http/admin/monitoring/dashboard.ts'
 export type { FailureGroup, Failures } from '../../src/http/admin/traffic/failures.ts'
 export type { SearchResult } from '../../src/http/admin/system/search.ts'
-export type { OpenSession, Passkey } from '../../src/http/console/contract/profile.ts'
+export type { OpenSession, Passkey } from '../../src/http/console/auth/profile.ts'
 export type { Bill } from '../../src/http/api/request-bill.ts'
-export type { Overview, Point, RequestDetail, RequestRow } from '../../src/http/console/contract/usage.ts'
+export type { Overview } from '../../src/http/console/usage/overview.ts'
+export type { Point } from '../../src/http/console/usage/usage-sums.ts'
+export type { RequestDetail, RequestRow } from '../../src/http/console/usage/requests.ts'

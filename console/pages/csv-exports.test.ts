@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { adminExports } from '../../src/http/admin/endpoints.ts'
-import { consoleExports } from '../../src/http/console/csv-exports.ts'
+import { endpoints } from '../../src/http/console/endpoints.ts'
 
 /** Pages with tables that nobody works with elsewhere, and why. */
 const withoutExport: Readonly<Record<string, string>> = {
@@ -34,7 +34,7 @@ const sources = [...pages, ...readSources(join(import.meta.dirname, '../componen
 const hasList = /<(PagedList|\w*Table|\w*List)\b/
 const exportPaths = new Set([
   ...adminExports.map(({ path }) => `/admin${path}`),
-  ...consoleExports.map(([, { path }]) => `/console${path}`),
+  ...endpoints.flatMap(({ path, csv }) => (csv === undefined ? [] : [`/console${path}`])),
 ])
 
 /** The list paths of a source, with `{id}` for what is inserted. */

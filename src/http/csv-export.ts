@@ -73,10 +73,6 @@ export function namedColumns<Row extends object>(columns: readonly CsvColumn<Row
   })
 }
 
-export function csvExport<Row extends object>(path: string, columns: readonly CsvColumn<Row>[]): CsvExport {
-  return { path, columns: namedColumns(columns) }
-}
-
 /** Words of a list are separated by spaces; other structures are JSON. */
 function toCell(value: unknown): CsvCell {
   if (value === undefined || value === null) return null

@@ -12,7 +12,7 @@ import type { AuthenticatedContext, HttpRequestContext, IncomingRequest } from '
 import { BodyBudget } from './body.ts'
 import { ApiKeyAuth } from './api-key-auth.ts'
 import { isConsolePath } from './static-files.ts'
-import { authenticateBySession } from './console/account/playground.ts'
+import { authenticateBySession, playgroundPath } from './console/account/playground.ts'
 import { corsHeaders } from './cors.ts'
 import type { AppContext } from './app-context.ts'
 import { decodePathSegment, endpointPath, requireValidTarget } from './request-target.ts'
@@ -44,8 +44,6 @@ const jsonHeaders = ['content-type', 'application/json']
 const emptyBody = Buffer.alloc(0)
 const noGeminiFormat =
   "This API does not speak Gemini's format. Use /v1/chat/completions (OpenAI) or /v1/messages (Anthropic)."
-/** Called by the console's pages with their session. */
-const playgroundPath = '/api/console/chat/completions'
 
 export class Router {
   readonly #deps: RouterDeps

@@ -186,7 +186,7 @@ export async function usageBy(
   return rows.map((row) => ({ name: String(row.name), ...toSums(row) }))
 }
 
-function addSums(left: UsageSums, right: UsageSums): UsageSums {
+export function addSums(left: UsageSums, right: UsageSums): UsageSums {
   return {
     requests: left.requests + right.requests,
     errors: left.errors + right.errors,

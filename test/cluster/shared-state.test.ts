@@ -8,7 +8,7 @@ import { broadcastChannelSql } from '../../src/db/postgres/change-feed.ts'
 import { openClient, runScript } from '../../src/db/postgres/connection.ts'
 import { jobLock } from '../../src/db/postgres/advisory-locks.ts'
 import { postgresSkipReason } from '../../src/db/postgres/postgres.fixture.ts'
-import { authContract } from '../../src/http/console/contract/auth.ts'
+import { signInEndpoints } from '../../src/http/console/auth/sign-in.ts'
 import { chatRequest } from '../support/server/account.ts'
 import { ConsoleSession } from '../support/console/console-session.ts'
 import {
@@ -184,7 +184,7 @@ describe('Shared state', () => {
     const signIn = async (at: number): Promise<number> => {
       const body = { email: 'nobody@example.com', password: 'a guess at random' }
       const session = new ConsoleSession(nodes[at % 3]?.url ?? server.url)
-      return (await session.expectError(authContract.signIn, { body })).status
+      return (await session.expectError(signInEndpoints.signIn, { body })).status
     }
     for (let guess = 0; guess < 10; guess += 1) assert.equal(await signIn(guess), 401)
     for (const at of [0, 1, 2]) assert.equal(await signIn(at), 429)

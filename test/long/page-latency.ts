@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { keyContract } from '../../src/http/console/contract/keys.ts'
+import { keyEndpoints } from '../../src/http/console/account/keys.ts'
 import { percentile, writeHistory } from './large-history.ts'
 import { signUpCustomer, setUpOperator, type ConsoleSession } from '../support/console/console-session.ts'
 import { startTestServer, type TestServer } from '../support/server/test-server.ts'
@@ -38,7 +38,7 @@ export async function startWithHistory(
   const customer = await signUpCustomer(server, 'ann@example.com')
   const keys: string[] = []
   for (const name of ['one', 'two', 'three'])
-    keys.push((await customer.call(keyContract.create, { body: { name } })).id)
+    keys.push((await customer.call(keyEndpoints.create, { body: { name } })).id)
   const account = (await customer.session()).account?.id ?? ''
   await server.stop()
   const startedAt = performance.now()

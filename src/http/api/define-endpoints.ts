@@ -100,7 +100,15 @@ function build(
   path: string,
   declaration: AnyDeclaration,
 ): Endpoint<BaseContext> {
-  const { summary, description, body, response, existing, mediaType = 'application/json', csv } = declaration
+  const {
+    summary = '',
+    description,
+    body,
+    response,
+    existing,
+    mediaType = 'application/json',
+    csv,
+  } = declaration
   const query = declaration.query && z.strictObject(declaration.query)
   return {
     audience,
@@ -116,6 +124,7 @@ function build(
     mediaType,
     existing,
     csv: csv && namedColumns<never>(csv),
+    endsImpersonation: declaration.endsImpersonation ?? false,
     async run(context, input) {
       const values = {
         query: query && (await validate(query, input.query)),
@@ -169,11 +178,20 @@ type ListEndpoint<Context, R, Query extends z.ZodRawShape> = Endpoint<
   z.ZodObject<Query & typeof optionalPageFields>
 >
 
-/** The endpoints of an audience. `Context`: what `serve.ts` gets for each request of this audience. */
-export function endpointsFor<Context extends BaseContext>(audience: Audience, pageFields: z.ZodRawShape) {
+/**
+ * The endpoints of an audience. `Context`: what `serve.ts` gets for each request of this audience. `defaults`: of
+ * endpoints that declare no query or no body.
+ */
+export function endpointsFor<Context extends BaseContext>(
+  audience: Audience,
+  pageFields: z.ZodRawShape,
+  { query, body }: Pick<AnyDeclaration, 'query' | 'body'> = {},
+) {
   const verb = (method: Method, status: 200 | 201 = 200): Define<Context> =>
-    ((path: string, declaration: AnyDeclaration) =>
-      build({ audience, method, status }, path, declaration)) as never
+    ((path: string, declaration: AnyDeclaration) => {
+      const defaults = { ...(query && { query }), ...(body && method !== 'get' && { body }) }
+      return build({ audience, method, status }, path, { ...defaults, ...declaration })
+    }) as never
   const remove = verb('delete')
   return {
     get: verb('get'),
@@ -182,6 +200,8 @@ export function endpointsFor<Context extends BaseContext>(audience: Audience, pa
     create: verb('post', 201),
     put: verb('put'),
     patch: verb('patch'),
+    /** A DELETE with a response of its own. */
+    remove,
 
     /** Responds with the id of what was deleted. */
     delete: <Path extends string>(path: Path, declaration: DeleteDeclaration<Context, Path>) =>

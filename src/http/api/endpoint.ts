@@ -51,7 +51,8 @@ interface HandlerInput<Path, Query extends z.ZodRawShape, Body extends z.ZodType
 }
 
 interface Description {
-  readonly summary: string
+  /** The admin API, which has an OpenAPI document, describes all of its endpoints. */
+  readonly summary?: string
   readonly description?: string
   /** What the response is; by default in terms of its view: "The tier." */
   readonly returns?: string
@@ -64,7 +65,7 @@ export interface Declaration<
   Query extends z.ZodRawShape,
   Body extends z.ZodType,
 > extends Description {
-  /** Without it, query parameters are ignored. */
+  /** Without it, query parameters are ignored, unless the builder has a default; likewise the body. */
   readonly query?: Query
   readonly body?: Body
   readonly response: R
@@ -74,6 +75,8 @@ export interface Declaration<
   readonly csv?: readonly CsvColumn<RowOf<SchemaOf<R>>>[]
   /** Describes the response 200 of a call that had taken effect before; `isNew` of the value decides. */
   readonly existing?: string
+  /** Impersonation only reads: an operator changes nothing in a customer's name, but may end the impersonation. */
+  readonly endsImpersonation?: boolean
   readonly handle: (context: Context & HandlerInput<Path, Query, Body>) => Awaitable<Returned<R> | Response>
 }
 
@@ -151,6 +154,7 @@ export interface Endpoint<
   readonly mediaType: string
   readonly existing: string | undefined
   readonly csv: CsvColumns | undefined
+  readonly endsImpersonation: boolean
   /** Validates the input and calls the handler. `context` is that of one request, made for the audience. */
   run(context: Context, input: RawInput): Promise<{ readonly status: 200 | 201; readonly value: unknown }>
 }

@@ -14,10 +14,10 @@ import { apiErrorFromThrown, apiErrorFromZod } from './thrown-errors.ts'
 const jsonType = /^application\/(?:[a-z.-]+\+)?json\s*(?:;|$)/i
 
 /** A body without a type must be empty. */
-async function readJsonBody(c: Context): Promise<unknown> {
+async function readJsonBody(c: Context, acceptsEmpty: boolean): Promise<unknown> {
   const type = c.req.header('content-type') ?? ''
   const text = await c.req.text()
-  if (type === '' && text === '') return {}
+  if (text === '' && (type === '' || acceptsEmpty)) return {}
   if (!jsonType.test(type)) throw apiError('unsupported_media_type')
   try {
     return JSON.parse(text)
@@ -26,10 +26,14 @@ async function readJsonBody(c: Context): Promise<unknown> {
   }
 }
 
-function readInput(c: Context): RawInput {
+function readInput(c: Context, acceptsEmptyBody = false): RawInput {
   const parameters = Object.entries(c.req.queries())
   const query = parameters.map(([name, values]) => [name, values.length === 1 ? values[0] : values] as const)
-  return { params: c.req.param(), query: Object.fromEntries(query), body: () => readJsonBody(c) }
+  return {
+    params: c.req.param(),
+    query: Object.fromEntries(query),
+    body: () => readJsonBody(c, acceptsEmptyBody),
+  }
 }
 
 /** Who reads an export: spreadsheets of people need a byte order mark, and days are those of a time zone. */
@@ -42,6 +46,8 @@ export interface ServeOptions<E extends Env, RequestContext> {
   /** Authenticates a request as the audience of the endpoint requires, and creates the context for its handler. */
   readonly open: (c: Context<E>, endpoint: Endpoint<RequestContext>) => Promise<RequestContext>
   readonly readerOf: (context: RequestContext) => ExportReader
+  /** Whether an empty body is `{}` with any content type, too. */
+  readonly acceptsEmptyBody?: boolean
 }
 
 /** The filters of a list: its query without the fields of pages. */
@@ -83,7 +89,8 @@ export function serveEndpoints<E extends Env, RequestContext>(
     const path = endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1')
     if (endpoint.csv) app.get(`${path}.csv`, (c) => serveExport(c, endpoint, options))
     app.on(endpoint.method, path, async (c) => {
-      const { status, value } = await endpoint.run(await options.open(c, endpoint), readInput(c))
+      const context = await options.open(c, endpoint)
+      const { status, value } = await endpoint.run(context, readInput(c, options.acceptsEmptyBody))
       return value instanceof Response ? c.newResponse(value.body, value) : c.json(value as object, status)
     })
   }

@@ -4,9 +4,9 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createEmailSender } from '../../lib/email.ts'
-import { getAuditActor, sessionFromCookie, type ConsoleDeps } from '../console/context.ts'
+import type { ConsoleDeps } from '../console/context.ts'
 import { consolePath, createConsoleApp } from '../console/app.ts'
-import { checkSameSite } from '../console/auth/csrf.ts'
+import { checkSameSite, getAuditActor, sessionFromCookie } from '../console/auth/authorize.ts'
 import { authenticateByKey, type AdminCaller } from '../admin/admin-context.ts'
 import { adminPath, createAdminApp } from '../admin/app.ts'
 import { apiError } from '../../errors.ts'
@@ -29,7 +29,7 @@ function authenticateAdmin(deps: ConsoleDeps): (request: Request) => Promise<Adm
     const { headers, method } = request
     const signedIn = headers.has('authorization')
       ? null
-      : await sessionFromCookie(deps, headers.get('cookie') ?? undefined)
+      : await sessionFromCookie(deps.ctx, headers.get('cookie') ?? undefined)
     if (signedIn?.user.role !== 'operator') return byKey(request)
     checkSameSite(config, { method, header: (name) => headers.get(name) ?? undefined })
     const { id, userId } = signedIn.session

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { adminExports } from '../../../src/http/admin/endpoints.ts'
-import { accountContract } from '../../../src/http/console/contract/account.ts'
-import { keyContract } from '../../../src/http/console/contract/keys.ts'
+import { accountEndpoints } from '../../../src/http/console/account/account.ts'
+import { keyEndpoints } from '../../../src/http/console/account/keys.ts'
 import { chatRequest } from '../../support/server/account.ts'
 import { signUpCustomer, setUpOperator } from '../../support/console/console-session.ts'
 import { eventually } from '../../support/client/responses.ts'
@@ -56,7 +56,7 @@ async function exportRows(path: string): Promise<Record<string, string>[]> {
 const hourMs = 3_600_000
 const anHourAgo = new Date(Date.now() - hourMs).toISOString()
 
-const { secret } = await customer.call(keyContract.create, { body: { name: formula } })
+const { secret } = await customer.call(keyEndpoints.create, { body: { name: formula } })
 await operator.admin('PATCH', `/accounts/${accountId}`, { name: formula })
 await operator.admin('POST', `/accounts/${accountId}/credits`, {
   amount: '5',
@@ -68,7 +68,7 @@ await operator.admin('POST', '/vouchers', { amount: '20', count: 2 })
 await operator.admin('POST', '/promotions', { name: formula, amount: '3' })
 await operator.admin('POST', '/incidents', { title: formula, message: '+1', models: ['m'], public: false })
 await operator.admin('POST', '/invites', { note: formula })
-await customer.call(accountContract.requestLimits, { body: { wanted: { rpm: 900 }, reason: formula } })
+await customer.call(accountEndpoints.requestLimits, { body: { wanted: { rpm: 900 }, reason: formula } })
 for (const model of ['m', formula]) {
   const response = await fetch(`${server.url}/v1/chat/completions`, {
     method: 'POST',

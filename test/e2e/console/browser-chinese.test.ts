@@ -3,7 +3,7 @@
 /** The Chinese console has no English sentences: with automatic incidents, paused upstreams, failures and form errors. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { profileContract } from '../../../src/http/console/contract/profile.ts'
+import { profileEndpoints } from '../../../src/http/console/auth/profile.ts'
 import { eventually } from '../../support/client/responses.ts'
 import {
   browserSkipReason,
@@ -74,7 +74,7 @@ before(async () => {
   if (browserSkipReason !== false) return
   const server = testServer()
   const session = await signUpCustomer(server, email)
-  await session.call(profileContract.update, { body: { language: 'zh-CN' } })
+  await session.call(profileEndpoints.update, { body: { language: 'zh-CN' } })
   await sendRequests(server, await addFailingModels(server))
   await addRest(server)
   await eventually('an automatic incident', async () => {

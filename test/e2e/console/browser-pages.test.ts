@@ -3,7 +3,7 @@
 /** Every page of the console with content, in both languages and themes, on desktop and phone. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { accountContract } from '../../../src/http/console/contract/account.ts'
+import { accountEndpoints } from '../../../src/http/console/account/account.ts'
 import { chatRequest, type Account } from '../../support/server/account.ts'
 import { signUpCustomer } from '../../support/console/console-session.ts'
 import { openBrowser, browserSkipReason, sharedBrowserServer } from '../../support/console/browser.ts'
@@ -49,7 +49,7 @@ before(async () => {
   const incident = (await server.admin<{ data: { id: string }[] }>('GET', '/incidents')).data[0]
   await server.admin('POST', '/invites', { note: 'For the people of the fair', uses: 3 })
   const session = await signUpCustomer(server, 'somebody-with-quite-a-long-address@company.example')
-  const limitRequest = await session.call(accountContract.requestLimits, {
+  const limitRequest = await session.call(accountEndpoints.requestLimits, {
     body: { wanted: { rpm: 500, tpm: 200_000 }, reason: 'A fair is coming.' },
   })
   ids = {

@@ -3,7 +3,7 @@
 /** Reports of one account delay neither those of others nor replays. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { keyContract } from '../../../src/http/console/contract/keys.ts'
+import { keyEndpoints } from '../../../src/http/console/account/keys.ts'
 import { writeHistory } from '../../long/large-history.ts'
 import {
   readError,
@@ -28,7 +28,7 @@ await writePastRequests(busy)
 
 /** Gives a customer 20,000 past requests. */
 async function writePastRequests(session: ConsoleSession): Promise<void> {
-  const { id } = await session.call(keyContract.create, { body: { name: 'one' } })
+  const { id } = await session.call(keyEndpoints.create, { body: { name: 'one' } })
   const account = (await session.session()).account?.id ?? ''
   await server.stop()
   writeHistory(server.dataDir, { rows: 200_000, days: 30, account, keys: [id], models: ['m'] })

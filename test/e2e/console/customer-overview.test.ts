@@ -2,9 +2,9 @@
 /** What a customer's overview warns of: reached caps and open incidents. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { billingContract } from '../../../src/http/console/contract/billing.ts'
-import { keyContract } from '../../../src/http/console/contract/keys.ts'
-import { usageContract } from '../../../src/http/console/contract/usage.ts'
+import { keyEndpoints } from '../../../src/http/console/account/keys.ts'
+import { billingEndpoints } from '../../../src/http/console/billing/billing.ts'
+import { overviewEndpoints } from '../../../src/http/console/usage/overview.ts'
 import { chatRequest } from '../../support/server/account.ts'
 import { eventually } from '../../support/client/responses.ts'
 import {
@@ -43,14 +43,14 @@ async function createCustomer(email: string): Promise<ConsoleSession> {
 describe('Overview of a customer', () => {
   test('Reached cap – stops requests; a voucher does not lift it, a higher cap does', async () => {
     const session = await createCustomer('cap@example.com')
-    const { secret } = await session.call(keyContract.create, { body: { name: 'capped' } })
+    const { secret } = await session.call(keyEndpoints.create, { body: { name: 'capped' } })
     assert.equal((await sendRequest(secret)).status, 200)
-    const wallet = await session.call(billingContract.setCaps, { body: { daily: '0.0121' } })
+    const wallet = await session.call(billingEndpoints.setCaps, { body: { daily: '0.0121' } })
     assert.deepEqual(wallet.caps, { daily: '0.0121', monthly: null })
     const rejected = await sendRequest(secret)
     assert.equal((await readError(rejected)).code, 'spend_cap_exceeded')
     const caps = await eventually('the reached cap on the overview', async () => {
-      const overview = await session.call(usageContract.overview)
+      const overview = await session.call(overviewEndpoints.overview)
       return overview.caps.daily.reached ? overview.caps : undefined
     })
     assert.deepEqual([caps.daily.share, caps.monthly.reached], [0.9793, false])
@@ -59,13 +59,13 @@ describe('Overview of a customer', () => {
       count: 1,
     })
     const body = { code: codes[0] ?? '' }
-    const redeemed = await session.call(billingContract.redeem, { body })
+    const redeemed = await session.call(billingEndpoints.redeem, { body })
     assert.equal(redeemed.amount, '5')
     assert.equal((await sendRequest(secret)).status, 402)
-    await session.call(billingContract.setCaps, { body: { daily: '9' } })
-    assert.equal((await session.call(usageContract.overview)).caps.daily.reached, false)
+    await session.call(billingEndpoints.setCaps, { body: { daily: '9' } })
+    assert.equal((await session.call(overviewEndpoints.overview)).caps.daily.reached, false)
     assert.equal((await sendRequest(secret)).status, 200)
-    const credits = await session.call(billingContract.entries, { query: { kind: 'credit' } })
+    const credits = await session.call(billingEndpoints.entries, { query: { kind: 'credit' } })
     assert.deepEqual(
       credits.data.map(({ amount, balance }) => [amount, balance]),
       [
@@ -73,7 +73,7 @@ describe('Overview of a customer', () => {
         ['1', null],
       ],
     )
-    assert.notEqual((await session.expectError(billingContract.redeem, { body })).status, 200)
+    assert.notEqual((await session.expectError(billingEndpoints.redeem, { body })).status, 200)
   })
 
   test('Open public incidents – are listed for models that customers see, in each language', async () => {
@@ -84,13 +84,13 @@ describe('Overview of a customer', () => {
     await open({ title: 'Internal', models: ['m'], public: false })
     await open({ title: 'Unlisted', models: ['secret'] })
     await open({ title: 'Past', models: ['m'], status: 'resolved' })
-    const { incidents, status_page: hasStatusPage } = await session.call(usageContract.overview)
+    const { incidents, status_page: hasStatusPage } = await session.call(overviewEndpoints.overview)
     assert.equal(hasStatusPage, true)
     assert.deepEqual(
       incidents.map((incident) => ({ ...incident, opened_at: '' })),
       [{ id, title: { en: 'Slow', 'zh-CN': 'Slow' }, severity: 'major', models: ['m'], opened_at: '' }],
     )
     await operator.admin('PATCH', `/incidents/${id}`, { status: 'resolved' })
-    assert.deepEqual((await session.call(usageContract.overview)).incidents, [])
+    assert.deepEqual((await session.call(overviewEndpoints.overview)).incidents, [])
   })
 })

@@ -2,10 +2,12 @@
 /** The console API for customers: keys, requests with exact costs, caps, statements, limits. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { accountContract } from '../../../src/http/console/contract/account.ts'
-import { billingContract } from '../../../src/http/console/contract/billing.ts'
-import { keyContract } from '../../../src/http/console/contract/keys.ts'
-import { usageContract, type RequestDetail } from '../../../src/http/console/contract/usage.ts'
+import { accountEndpoints } from '../../../src/http/console/account/account.ts'
+import { keyEndpoints } from '../../../src/http/console/account/keys.ts'
+import { billingEndpoints } from '../../../src/http/console/billing/billing.ts'
+import { overviewEndpoints } from '../../../src/http/console/usage/overview.ts'
+import { requestEndpoints, type RequestDetail } from '../../../src/http/console/usage/requests.ts'
+import { usageEndpoints } from '../../../src/http/console/usage/usage.ts'
 import { chatRequest } from '../../support/server/account.ts'
 import { eventually } from '../../support/client/responses.ts'
 import { assertBillAddsUp } from '../../support/client/bills.ts'
@@ -47,8 +49,8 @@ function sendRequest(secret: string, model = 'm'): Promise<Response> {
 function waitForDetail(session: ConsoleSession, response: Response): Promise<RequestDetail> {
   const id = response.headers.get('x-request-id') ?? ''
   return eventually(`the details of ${id}`, async () => {
-    const { status } = await session.send(usageContract.request, { id })
-    return status === 200 ? session.call(usageContract.request, { id }) : undefined
+    const { status } = await session.send(requestEndpoints.request, { id })
+    return status === 200 ? session.call(requestEndpoints.request, { id }) : undefined
   })
 }
 
@@ -59,7 +61,7 @@ describe('Customer console API', () => {
     const prices = { input: '0.002', output: '0.003', per_search: '0.07' }
     await server.model('searching', { upstreams: [searchUpstream], prices })
     const { session } = await createCustomer()
-    const { secret } = await session.call(keyContract.create, { body: { name: 'searching' } })
+    const { secret } = await session.call(keyEndpoints.create, { body: { name: 'searching' } })
     const { bill } = await waitForDetail(session, await sendRequest(secret, 'searching'))
     assert.ok(bill)
     assertBillAddsUp(bill)
@@ -77,12 +79,12 @@ describe('Customer console API', () => {
   test('Cost of a request – adds up to the last digit, and every page shows the same', async () => {
     const { session, id } = await createCustomer()
     await operator.admin('PATCH', `/accounts/${id}`, { price_factor: '1.3333' })
-    const { secret, ...key } = await session.call(keyContract.create, { body: { name: 'first' } })
+    const { secret, ...key } = await session.call(keyEndpoints.create, { body: { name: 'first' } })
     assert.match(secret, /^sk-slu-/)
     const response = await sendRequest(secret)
     assert.equal(response.status, 200)
     const requestId = response.headers.get('x-request-id') ?? ''
-    const detail = await session.call(usageContract.request, { id: requestId })
+    const detail = await session.call(requestEndpoints.request, { id: requestId })
     assert.ok(detail.bill)
     assertBillAddsUp(detail.bill)
     assert.deepEqual(
@@ -97,13 +99,13 @@ describe('Customer console API', () => {
     assert.equal(detail.bill.charged, response.headers.get('x-sluice-cost'))
     assert.equal(detail.cost, detail.bill.charged)
     const [overview, wallet, list, entries, keys, series, byKey] = await Promise.all([
-      session.call(usageContract.overview),
-      session.call(billingContract.wallet),
-      session.call(usageContract.requests),
-      session.call(billingContract.entries),
-      session.call(keyContract.list),
-      session.call(usageContract.series),
-      session.call(usageContract.breakdown, { query: { group: 'key' } }),
+      session.call(overviewEndpoints.overview),
+      session.call(billingEndpoints.wallet),
+      session.call(requestEndpoints.requests),
+      session.call(billingEndpoints.entries),
+      session.call(keyEndpoints.list),
+      session.call(usageEndpoints.series),
+      session.call(usageEndpoints.breakdown, { query: { group: 'key' } }),
     ])
     const { cost } = detail
     const { today, month: thisMonth } = overview
@@ -131,35 +133,35 @@ describe('Customer console API', () => {
     )
     assert.deepEqual(overview.steps, { has_balance: true, has_key: true, has_request: true })
     assert.equal(overview.example_model, 'm')
-    const month = (await session.call(billingContract.statements)).data[0] ?? ''
-    const statement = await session.call(billingContract.statement, { id: month })
+    const month = (await session.call(billingEndpoints.statements)).data[0] ?? ''
+    const statement = await session.call(billingEndpoints.statement, { id: month })
     assert.deepEqual(
       [statement.opening, statement.credits, statement.charges, statement.closing],
       ['0', '1', cost, overview.balance],
     )
     assert.equal(statement.models[0]?.model, 'm')
     for (const other of ['2020-01', '2999-01', '2026-13', 'none']) {
-      const response = await session.send(billingContract.statement, { id: other })
+      const response = await session.send(billingEndpoints.statement, { id: other })
       assert.deepEqual([response.status, (await readError(response)).code], [404, 'not_found'], other)
     }
   })
 
   test('Failed request – shows stage and responsibility, and costs nothing', async () => {
     const { session } = await createCustomer('0')
-    const { secret } = await session.call(keyContract.create, { body: { name: 'poor' } })
+    const { secret } = await session.call(keyEndpoints.create, { body: { name: 'poor' } })
     const response = await sendRequest(secret)
     assert.equal(response.status, 402)
     const detail = await waitForDetail(session, response)
     assert.deepEqual(detail.failure, { cause: 'insufficient_quota', stage: 'money', owner: 'caller' })
     assert.deepEqual([detail.bill, detail.cost], [null, '0'])
-    const failures = await session.call(usageContract.requests, { query: { errors: 'true' } })
+    const failures = await session.call(requestEndpoints.requests, { query: { errors: 'true' } })
     assert.deepEqual(
       failures.data.map((row) => row.request_id),
       [detail.request_id],
     )
     upstream.next(respondWithError(500, 'down'))
     const rich = await createCustomer()
-    const { secret: other } = await rich.session.call(keyContract.create, { body: { name: 'rich' } })
+    const { secret: other } = await rich.session.call(keyEndpoints.create, { body: { name: 'rich' } })
     const failed = await sendRequest(other)
     const { failure } = await waitForDetail(rich.session, failed)
     assert.deepEqual(failure, { cause: 'unavailable', stage: 'upstream', owner: 'upstream' })
@@ -168,31 +170,31 @@ describe('Customer console API', () => {
   test('API key – is restricted, disabled, rotated with a grace period, and deleted', async () => {
     const { session } = await createCustomer()
     const caps = { daily: '0.5', total: '9' }
-    const { secret, ...key } = await session.call(keyContract.create, {
+    const { secret, ...key } = await session.call(keyEndpoints.create, {
       body: { name: 'k', caps, models: ['m'], limits: { rpm: 5 } },
     })
     assert.deepEqual(
       [key.caps, key.models, key.limits.rpm],
       [{ daily: '0.5', monthly: null, total: '9' }, ['m'], 5],
     )
-    const invalid = await session.expectError(keyContract.create, { body: { name: 'k', ips: ['nonsense'] } })
+    const invalid = await session.expectError(keyEndpoints.create, { body: { name: 'k', ips: ['nonsense'] } })
     assert.deepEqual([invalid.status, invalid.param], [400, 'ips[0]'])
-    await session.call(keyContract.update, { id: key.id, body: { status: 'disabled' } })
+    await session.call(keyEndpoints.update, { id: key.id, body: { status: 'disabled' } })
     assert.equal((await sendRequest(secret)).status, 401)
-    await session.call(keyContract.update, {
+    await session.call(keyEndpoints.update, {
       id: key.id,
       body: { status: 'active', name: 'renamed', caps: { daily: null } },
     })
     assert.equal((await sendRequest(secret)).status, 200)
-    const rotated = await session.call(keyContract.rotate, { id: key.id, body: { grace_hours: 1 } })
+    const rotated = await session.call(keyEndpoints.rotate, { id: key.id, body: { grace_hours: 1 } })
     assert.deepEqual([rotated.key.name, rotated.key.caps.total, rotated.old.id], ['renamed', '9', key.id])
     assert.ok(Date.parse(rotated.old.expires_at ?? '') - Date.now() <= 3_600_000)
     for (const each of [secret, rotated.key.secret]) assert.equal((await sendRequest(each)).status, 200)
-    await session.call(keyContract.rotate, { id: rotated.key.id, body: { grace_hours: 0 } })
+    await session.call(keyEndpoints.rotate, { id: rotated.key.id, body: { grace_hours: 0 } })
     assert.equal((await sendRequest(rotated.key.secret)).status, 401)
-    await session.call(keyContract.delete, { id: key.id })
+    await session.call(keyEndpoints.delete, { id: key.id })
     assert.equal((await sendRequest(secret)).status, 401)
-    assert.equal((await session.expectError(keyContract.read, { id: key.id })).status, 404)
+    assert.equal((await session.expectError(keyEndpoints.read, { id: key.id })).status, 404)
   })
 
   test('Playground – uses the session, is charged, and its key is not exposed', async () => {
@@ -202,9 +204,9 @@ describe('Customer console API', () => {
     assert.equal(response.status, 200)
     const cost = response.headers.get('x-sluice-cost') ?? ''
     const requestId = response.headers.get('x-request-id') ?? ''
-    const detail = await session.call(usageContract.request, { id: requestId })
+    const detail = await session.call(requestEndpoints.request, { id: requestId })
     assert.deepEqual([detail.cost, detail.key_name], [cost, 'Console'])
-    assert.deepEqual((await session.call(keyContract.list)).data, [])
+    assert.deepEqual((await session.call(keyEndpoints.list)).data, [])
     assert.deepEqual((await operator.admin<{ data: object[] }>('GET', `/accounts/${id}/keys`)).data, [])
     const streamed = await session.fetch('POST', path, chatRequest('m', { stream: true }))
     assert.match(await streamed.text(), /data: \[DONE\]/)
@@ -227,12 +229,12 @@ describe('Customer console API', () => {
 
   test('Lists – continue at their cursor, and the CSV export has every row once', async () => {
     const { session } = await createCustomer()
-    const { secret } = await session.call(keyContract.create, { body: { name: '=cmd|x,"y"' } })
+    const { secret } = await session.call(keyEndpoints.create, { body: { name: '=cmd|x,"y"' } })
     for (let count = 0; count < 5; count += 1) assert.equal((await sendRequest(secret)).status, 200)
     const seen: string[] = []
     let cursor: string | undefined
     do {
-      const page = await session.call(usageContract.requests, {
+      const page = await session.call(requestEndpoints.requests, {
         query: { limit: 2, ...(cursor === undefined ? {} : { cursor }) },
       })
       seen.push(...page.data.map((row) => row.request_id))
@@ -257,17 +259,17 @@ describe('Customer console API', () => {
   test('Models – show the account’s own prices; limits can be requested', async () => {
     const { session, id } = await createCustomer()
     await operator.admin('PATCH', `/accounts/${id}`, { price_factor: '0.5' })
-    const [model] = (await session.call(accountContract.models)).data
+    const [model] = (await session.call(accountEndpoints.models)).data
     assert.deepEqual([model?.id, model?.prices.input, model?.prices.per_request], ['m', '0.001', '0.005'])
-    const before = await session.call(accountContract.limits)
+    const before = await session.call(accountEndpoints.limits)
     assert.deepEqual([before.tier, before.limits.rpm, before.price_factor], ['new', 60, '0.5'])
     const body = { wanted: { rpm: 500 }, reason: 'A fair is coming.' }
-    assert.equal((await session.call(accountContract.requestLimits, { body })).status, 'open')
-    assert.equal((await session.expectError(accountContract.requestLimits, { body })).code, 'conflict')
-    assert.deepEqual((await session.call(accountContract.announcements)).data, [])
-    const notifications = await session.call(accountContract.notifications)
+    assert.equal((await session.call(accountEndpoints.requestLimits, { body })).status, 'open')
+    assert.equal((await session.expectError(accountEndpoints.requestLimits, { body })).code, 'conflict')
+    assert.deepEqual((await session.call(accountEndpoints.announcements)).data, [])
+    const notifications = await session.call(accountEndpoints.notifications)
     assert.equal(Number.isInteger(notifications.unread), true)
-    const { channels } = await session.call(accountContract.setPreferences, {
+    const { channels } = await session.call(accountEndpoints.setPreferences, {
       body: { channels: { balance: [] } },
     })
     assert.deepEqual(channels['balance'], [])

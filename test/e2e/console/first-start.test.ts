@@ -9,8 +9,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { after, before, describe, test } from 'node:test'
-import { billingContract } from '../../../src/http/console/contract/billing.ts'
-import { authContract } from '../../../src/http/console/contract/auth.ts'
+import { signInEndpoints } from '../../../src/http/console/auth/sign-in.ts'
+import { signUpEndpoints } from '../../../src/http/console/auth/sign-up.ts'
+import { billingEndpoints } from '../../../src/http/console/billing/billing.ts'
 import {
   ConsoleSession,
   validPassword,
@@ -38,7 +39,7 @@ const openSession = (): ConsoleSession => new ConsoleSession(server.url, publicU
 const operator = openSession()
 
 function signUp(session: ConsoleSession, email: string, invite?: string): Promise<Response> {
-  return session.send(authContract.signUp, { body: { email, password: validPassword, invite } })
+  return session.send(signUpEndpoints.signUp, { body: { email, password: validPassword, invite } })
 }
 
 async function createInvite(uses = 1): Promise<string> {
@@ -96,15 +97,15 @@ describe('First start', () => {
     assert.equal(anonymous.platform.features.set_up_needed, true)
     const token = readSetUpToken(server)
     const body = { token, email: 'Boss@Example.com', password: validPassword, name: 'The boss' }
-    const weak = await operator.expectError(authContract.setUp, { body: { ...body, password: 'short' } })
+    const weak = await operator.expectError(signUpEndpoints.setUp, { body: { ...body, password: 'short' } })
     assert.deepEqual([weak.status, weak.code, weak.param], [400, 'password_refused', 'password'])
-    const signedIn = await operator.call(authContract.setUp, { body })
+    const signedIn = await operator.call(signUpEndpoints.setUp, { body })
     assert.partialDeepStrictEqual(signedIn.session, {
       person: { email: 'Boss@Example.com', role: 'operator', name: 'The boss' },
       account: null,
       platform: { features: { set_up_needed: false } },
     })
-    const again = await openSession().expectError(authContract.setUp, {
+    const again = await openSession().expectError(signUpEndpoints.setUp, {
       body: { ...body, email: 'b@b.example' },
     })
     assert.deepEqual([again.status, again.code], [404, 'link_invalid'])
@@ -133,7 +134,7 @@ describe('First start', () => {
       { origin: 'https://evil.example' },
     )
     assert.equal((await readError(crossSite)).code, 'cross_site')
-    await second.call(authContract.signOut)
+    await second.call(signInEndpoints.signOut)
     assert.equal((await second.fetch('GET', '/api/admin/accounts')).status, 404)
   })
 
@@ -161,7 +162,7 @@ describe('First start', () => {
     await operator.admin('POST', '/promotions', { name: 'Welcome', amount: '2' })
     const session = openSession()
     assert.equal((await signUp(session, 'trial@example.com', await createInvite())).status, 200)
-    assert.equal((await session.call(billingContract.wallet)).balance, '2')
+    assert.equal((await session.call(billingEndpoints.wallet)).balance, '2')
   })
 
   describe('Restart with SIGN_UP=closed', () => {

@@ -2,8 +2,8 @@
 /** The admin API behind the operator pages: dashboard, failures, search, settings, limit requests, announcements. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { accountContract } from '../../../src/http/console/contract/account.ts'
-import { authContract } from '../../../src/http/console/contract/auth.ts'
+import { accountEndpoints } from '../../../src/http/console/account/account.ts'
+import { passwordResetEndpoints } from '../../../src/http/console/auth/password-reset.ts'
 import { dashboard, type Dashboard } from '../../../src/http/admin/monitoring/dashboard.ts'
 import { searchResult } from '../../../src/http/admin/system/search.ts'
 import { failures, type Failures } from '../../../src/http/admin/traffic/failures.ts'
@@ -29,7 +29,7 @@ async function createCustomer(email: string): Promise<ConsoleSession> {
   const { url } = await operator.admin<{ url: string }>('POST', `/accounts/${id}/access-link`)
   const session = new ConsoleSession(server.url)
   const token = url.slice(url.indexOf('#') + 1)
-  await session.call(authContract.resetPassword, { body: { token, password: validPassword } })
+  await session.call(passwordResetEndpoints.resetPassword, { body: { token, password: validPassword } })
   await session.signIn(email, validPassword)
   return session
 }
@@ -115,16 +115,16 @@ describe('Operator console API', () => {
       incidents.map(({ id: found, title, severity }) => [found, title['zh-CN'], severity]),
       [[id, 'Slow', 'critical']],
     )
-    const { counts } = await operator.call(accountContract.announcements)
+    const { counts } = await operator.call(accountEndpoints.announcements)
     assert.equal(counts.operator?.incidents, (await read()).open_incidents.length)
     await operator.admin('PATCH', `/incidents/${id}`, { status: 'resolved' })
     const asking = await createCustomer('asking@example.com')
     const body = { wanted: { rpm: 500 }, reason: 'A fair.' }
-    const request = await asking.call(accountContract.requestLimits, { body })
+    const request = await asking.call(accountEndpoints.requestLimits, { body })
     assert.equal((await read()).open_limit_requests, 1)
-    const open = (await operator.call(accountContract.announcements)).counts.operator
+    const open = (await operator.call(accountEndpoints.announcements)).counts.operator
     assert.equal(open?.limit_requests, 1)
-    assert.deepEqual((await asking.call(accountContract.announcements)).counts, {
+    assert.deepEqual((await asking.call(accountEndpoints.announcements)).counts, {
       notices: 0,
       operator: null,
     })
@@ -176,7 +176,7 @@ describe('Operator console API', () => {
 
   test('Limit request – is granted or declined once, and granted limits apply', async () => {
     const ann = await createCustomer('ann@example.com')
-    const request = await ann.call(accountContract.requestLimits, {
+    const request = await ann.call(accountEndpoints.requestLimits, {
       body: { wanted: { rpm: 500, rpd: 9000 }, reason: 'A fair.' },
     })
     const open = await operator.admin<{ data: { id: string; account_email: string }[] }>(
@@ -191,14 +191,14 @@ describe('Operator console API', () => {
     await operator.admin('POST', `/limit-requests/${request.id}`, body)
     const again = await operator.fetch('POST', `/api/admin/limit-requests/${request.id}`, body)
     assert.equal(again.status, 409)
-    const { limits, requests } = await ann.call(accountContract.limits)
+    const { limits, requests } = await ann.call(accountEndpoints.limits)
     assert.deepEqual([limits.rpm, limits.tpm, limits.rpd], [500, 100_000, 9000])
     assert.deepEqual([requests[0]?.status, requests[0]?.answer], ['granted', 'Good luck!'])
-    const second = await ann.call(accountContract.requestLimits, {
+    const second = await ann.call(accountEndpoints.requestLimits, {
       body: { wanted: { rpm: 5000 }, reason: 'More.' },
     })
     await operator.admin('POST', `/limit-requests/${second.id}`, { decision: 'decline' })
-    assert.equal((await ann.call(accountContract.limits)).limits.rpm, 500)
+    assert.equal((await ann.call(accountEndpoints.limits)).limits.rpm, 500)
   })
 
   test('Announcement – is shown to signed-in users during its time', async () => {
@@ -211,7 +211,7 @@ describe('Operator console API', () => {
     const { id } = await operator.admin<{ id: string }>('POST', '/announcements', announcement)
     const later = { ...announcement, from: new Date(Date.now() + 3_600_000).toISOString() }
     await operator.admin('POST', '/announcements', later)
-    const current = (await bob.call(accountContract.announcements)).data
+    const current = (await bob.call(accountEndpoints.announcements)).data
     assert.deepEqual(
       current.map((each) => [each.id, each.title['zh-CN']]),
       [[id, '维护']],
@@ -219,7 +219,7 @@ describe('Operator console API', () => {
     const ended = { to: new Date(Date.now() - 1000).toISOString() }
     const updated = await operator.admin<{ severity: string }>('PATCH', `/announcements/${id}`, ended)
     assert.equal(updated.severity, 'warning', 'what is not sent stays as it is')
-    assert.deepEqual((await bob.call(accountContract.announcements)).data, [])
+    assert.deepEqual((await bob.call(accountEndpoints.announcements)).data, [])
     await operator.admin('DELETE', `/announcements/${id}`)
     assert.equal((await operator.admin<{ data: object[] }>('GET', '/announcements')).data.length, 1)
   })

@@ -5,8 +5,9 @@
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { authContract, impersonationContract } from '../../../src/http/console/contract/auth.ts'
-import { profileContract } from '../../../src/http/console/contract/profile.ts'
+import { impersonationEndpoints } from '../../../src/http/console/auth/impersonation.ts'
+import { profileEndpoints } from '../../../src/http/console/auth/profile.ts'
+import { signInEndpoints } from '../../../src/http/console/auth/sign-in.ts'
 import {
   ConsoleSession,
   readError,
@@ -53,14 +54,14 @@ async function change(session: ConsoleSession, path: string, patch: object): Pro
 
 async function addPasskey(session: ConsoleSession): Promise<SoftwareAuthenticator> {
   const device = new SoftwareAuthenticator(server.url)
-  const { ticket, options } = await session.call(profileContract.passkeyOptions, proof)
+  const { ticket, options } = await session.call(profileEndpoints.passkeyOptions, proof)
   const body = { ticket, response: device.create(options), name: 'phone' }
-  await session.call(profileContract.createPasskey, { body })
+  await session.call(profileEndpoints.createPasskey, { body })
   return device
 }
 
 async function signWithPasskey(session: ConsoleSession, device: SoftwareAuthenticator) {
-  const { ticket, options } = await session.call(authContract.passkeyOptions)
+  const { ticket, options } = await session.call(signInEndpoints.passkeyOptions)
   return { body: { ticket, response: device.get(options) } }
 }
 
@@ -74,7 +75,7 @@ describe('Confirmation with the password', () => {
     assert.deepEqual([status, code], [403, 'password_required'])
     const { data } = await server.admin<{ data: { name: string }[] }>('GET', '/upstreams')
     assert.ok(!data.some(({ name }) => name === 'diverted'))
-    await session.call(profileContract.confirm, proof)
+    await session.call(profileEndpoints.confirm, proof)
     assert.equal((await add(session, 'confirmed')).status, 201)
     assert.equal((await add(operator, 'first')).status, 201)
   })
@@ -104,7 +105,7 @@ describe('Confirmation with the password', () => {
     }
     await session.admin('POST', await linkOf(customer), {})
     await server.admin('POST', '/operators/link')
-    await session.call(profileContract.confirm, proof)
+    await session.call(profileEndpoints.confirm, proof)
     await session.admin('POST', '/operators/link')
   })
 
@@ -120,10 +121,10 @@ describe('Confirmation with the password', () => {
     const moved = { base_url: 'http://127.0.0.1:9001/v1' }
     const [session, other] = [await signInAgain(), await signInAgain()]
     const wrong = { body: { password: 'not the password' } }
-    const rejected = await session.expectError(profileContract.confirm, wrong)
+    const rejected = await session.expectError(profileEndpoints.confirm, wrong)
     assert.deepEqual([rejected.status, rejected.code], [401, 'wrong_credentials'])
     assert.equal(await change(session, path, moved), 'password_required')
-    const { expires_at: expiresAt } = await session.call(profileContract.confirm, proof)
+    const { expires_at: expiresAt } = await session.call(profileEndpoints.confirm, proof)
     assert.ok(Date.parse(expiresAt) > Date.now())
     assert.equal(await change(other, path, moved), 'password_required')
     assert.equal(await change(session, path, moved), null)
@@ -142,9 +143,9 @@ describe('Confirmation with the password', () => {
     const device = await addPasskey(session)
     const stranger = await signUpCustomer(server, 'stranger@example.com')
     const foreign = await signWithPasskey(session, await addPasskey(stranger))
-    assert.equal((await session.expectError(profileContract.confirm, foreign)).code, 'wrong_credentials')
+    assert.equal((await session.expectError(profileEndpoints.confirm, foreign)).code, 'wrong_credentials')
     assert.equal(await change(session, path, { provider: 'vllm' }), 'password_required')
-    await session.call(profileContract.confirm, await signWithPasskey(session, device))
+    await session.call(profileEndpoints.confirm, await signWithPasskey(session, device))
     assert.equal(await change(session, path, { provider: 'vllm' }), null)
   })
 
@@ -152,17 +153,17 @@ describe('Confirmation with the password', () => {
     const path = await createUpstream()
     const session = await signInAgain()
     const { account } = await (await signUpCustomer(server, 'viewed@example.com')).session()
-    await session.call(impersonationContract.start, { id: account?.id ?? '' })
+    await session.call(impersonationEndpoints.start, { id: account?.id ?? '' })
     assert.equal(await change(session, path, { provider: 'vllm' }), 'password_required')
-    assert.equal((await session.expectError(profileContract.confirm, proof)).code, 'permission_denied')
+    assert.equal((await session.expectError(profileEndpoints.confirm, proof)).code, 'permission_denied')
   })
 
   test('Wrong passwords – are throttled after ten, even if the next one is right', async () => {
-    await operator.call(profileContract.confirm, proof)
+    await operator.call(profileEndpoints.confirm, proof)
     const wrong = { body: { password: 'a guess' } }
     for (let count = 0; count < 10; count += 1)
-      assert.equal((await operator.expectError(profileContract.confirm, wrong)).status, 401)
-    const throttled = await operator.expectError(profileContract.confirm, proof)
+      assert.equal((await operator.expectError(profileEndpoints.confirm, wrong)).status, 401)
+    const throttled = await operator.expectError(profileEndpoints.confirm, proof)
     assert.deepEqual([throttled.status, throttled.code], [429, 'rate_limit_exceeded'])
   })
 })

@@ -2,7 +2,8 @@
 /** Sign-up, sign-in, sign-out, cookies, and requests from other sites. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { authContract } from '../../../src/http/console/contract/auth.ts'
+import { signInEndpoints } from '../../../src/http/console/auth/sign-in.ts'
+import { signUpEndpoints } from '../../../src/http/console/auth/sign-up.ts'
 import {
   ConsoleSession,
   signUpCustomer,
@@ -26,13 +27,13 @@ describe('Sign-in', () => {
     assert.partialDeepStrictEqual(account, { email: 'Ann@Example.com', tier: 'new', status: 'active' })
     const body = { email: 'ann@example.COM', password: validPassword }
     assert.equal(
-      (await new ConsoleSession(server.url).expectError(authContract.signUp, { body })).code,
+      (await new ConsoleSession(server.url).expectError(signUpEndpoints.signUp, { body })).code,
       'conflict',
     )
     await server.admin('POST', '/accounts', { email: 'made@example.com' })
     const existing = { email: 'made@example.com', password: validPassword }
     assert.equal(
-      (await new ConsoleSession(server.url).expectError(authContract.signUp, { body: existing })).code,
+      (await new ConsoleSession(server.url).expectError(signUpEndpoints.signUp, { body: existing })).code,
       'conflict',
     )
   })
@@ -42,10 +43,10 @@ describe('Sign-in', () => {
     const body = { email: 'watched@example.com', password: 'a secret guess' }
     const session = new ConsoleSession(server.url)
     for (let attempt = 0; attempt < 3; attempt += 1)
-      assert.equal((await session.expectError(authContract.signIn, { body, headers })).status, 401)
-    const { ticket } = await session.call(authContract.passkeyOptions)
+      assert.equal((await session.expectError(signInEndpoints.signIn, { body, headers })).status, 401)
+    const { ticket } = await session.call(signInEndpoints.passkeyOptions)
     const passkey = { body: { ticket, response: { id: 'unknown' } }, headers }
-    assert.equal((await session.expectError(authContract.passkeySignIn, passkey)).status, 401)
+    assert.equal((await session.expectError(signInEndpoints.passkeySignIn, passkey)).status, 401)
     for (const method of ['password', 'passkey']) {
       const lines = await eventually(`a line for ${method}`, async () => {
         const found = server.relay.lines.filter((line) => line.includes(`"method":"${method}"`))
@@ -71,15 +72,17 @@ describe('Sign-in', () => {
       { email: 'disabled@example.com', password: validPassword },
     ]
     const errors = await Promise.all(
-      attempts.map(async (body) => new ConsoleSession(server.url).expectError(authContract.signIn, { body })),
+      attempts.map(async (body) =>
+        new ConsoleSession(server.url).expectError(signInEndpoints.signIn, { body }),
+      ),
     )
     for (const error of errors) assert.deepEqual(error, errors[0])
     assert.deepEqual([errors[0]?.status, errors[0]?.code], [401, 'wrong_credentials'])
     for (const email of ['bob@example.com', 'nobody@example.com']) {
       const body = { email, password: 'a guess at random' }
-      const guess = () => new ConsoleSession(server.url).expectError(authContract.signIn, { body })
+      const guess = () => new ConsoleSession(server.url).expectError(signInEndpoints.signIn, { body })
       await Promise.all(Array.from({ length: 9 }, guess))
-      const throttled = await new ConsoleSession(server.url).expectError(authContract.signIn, {
+      const throttled = await new ConsoleSession(server.url).expectError(signInEndpoints.signIn, {
         body: { ...body, password: validPassword },
       })
       assert.deepEqual([throttled.status, throttled.code], [429, 'rate_limit_exceeded'], email)
@@ -87,7 +90,7 @@ describe('Sign-in', () => {
     const fromElsewhere = { 'x-forwarded-for': '2001:db8:9::1' }
     const body = { email: 'bob@example.com', password: validPassword }
     const owner = new ConsoleSession(server.url)
-    const response = await owner.call(authContract.signIn, { body, headers: fromElsewhere })
+    const response = await owner.call(signInEndpoints.signIn, { body, headers: fromElsewhere })
     assert.equal(response.status, 'signed_in')
   })
 
@@ -96,7 +99,7 @@ describe('Sign-in', () => {
       Array.from({ length: 22 }, async (_, host) => {
         const headers = { 'x-forwarded-for': `2001:db8:5:5:${host}::1` }
         const body = { email: `host-${host}@example.com`, password: 'short' }
-        return (await new ConsoleSession(server.url).expectError(authContract.signUp, { body, headers }))
+        return (await new ConsoleSession(server.url).expectError(signUpEndpoints.signUp, { body, headers }))
           .status
       }),
     )
@@ -121,7 +124,7 @@ describe('Sign-in', () => {
     const second = new ConsoleSession(server.url)
     second.cookies.set('sluice', first)
     assert.equal((await second.session()).person, null, 'the previous session has ended')
-    const response = await session.send(authContract.signIn, {
+    const response = await session.send(signInEndpoints.signIn, {
       body: { email: 'carol@example.com', password: validPassword },
     })
     assert.match(
@@ -129,7 +132,7 @@ describe('Sign-in', () => {
       /^sluice=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Expires=/,
     )
     const token = session.cookies.get('sluice') ?? ''
-    await session.call(authContract.signOut)
+    await session.call(signInEndpoints.signOut)
     second.cookies.set('sluice', token)
     assert.equal((await second.session()).person, null)
   })

@@ -2,8 +2,10 @@
 /** Sessions, impersonation, access links, operators and invites. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { authContract, impersonationContract } from '../../../src/http/console/contract/auth.ts'
-import { profileContract } from '../../../src/http/console/contract/profile.ts'
+import { impersonationEndpoints } from '../../../src/http/console/auth/impersonation.ts'
+import { passwordResetEndpoints } from '../../../src/http/console/auth/password-reset.ts'
+import { profileEndpoints } from '../../../src/http/console/auth/profile.ts'
+import { signUpEndpoints } from '../../../src/http/console/auth/sign-up.ts'
 import {
   ConsoleSession,
   signUpCustomer,
@@ -26,27 +28,27 @@ describe('User management', () => {
       new ConsoleSession(server.url),
     ]
     for (const other of others) await other.signIn('ann@example.com', validPassword)
-    const { data } = await ann.call(profileContract.listSessions)
+    const { data } = await ann.call(profileEndpoints.listSessions)
     assert.deepEqual(
       data.map((each) => each.current),
       [false, false, false, true],
     )
-    await ann.call(profileContract.endSession, { id: data[0]?.id ?? '' })
+    await ann.call(profileEndpoints.endSession, { id: data[0]?.id ?? '' })
     assert.equal((await others[2]?.session())?.person, null)
     const password = 'another quiet harbour'
-    const rejected = await ann.expectError(profileContract.changePassword, {
+    const rejected = await ann.expectError(profileEndpoints.changePassword, {
       body: { current: 'no', password },
     })
     assert.deepEqual([rejected.code, rejected.param], ['wrong_credentials', 'password'])
-    await ann.call(profileContract.changePassword, { body: { current: validPassword, password } })
+    await ann.call(profileEndpoints.changePassword, { body: { current: validPassword, password } })
     assert.equal((await others[1]?.session())?.person, null)
     assert.equal((await ann.session()).person?.email, 'ann@example.com')
     await others[1]?.signIn('ann@example.com', password)
-    assert.equal((await ann.call(profileContract.endOtherSessions)).ended, 1)
+    assert.equal((await ann.call(profileEndpoints.endOtherSessions)).ended, 1)
     const mallory = await signUpCustomer(server, 'mallory@example.com')
-    const [current] = (await ann.call(profileContract.listSessions)).data
+    const [current] = (await ann.call(profileEndpoints.listSessions)).data
     assert.equal(
-      (await mallory.expectError(profileContract.endSession, { id: current?.id ?? '' })).status,
+      (await mallory.expectError(profileEndpoints.endSession, { id: current?.id ?? '' })).status,
       404,
     )
     assert.equal((await ann.session()).person?.email, 'ann@example.com')
@@ -56,12 +58,12 @@ describe('User management', () => {
     const bob = await signUpCustomer(server, 'bob@example.com')
     const { account } = await bob.session()
     assert.equal(
-      (await bob.expectError(impersonationContract.start, { id: account?.id ?? '' })).code,
+      (await bob.expectError(impersonationEndpoints.start, { id: account?.id ?? '' })).code,
       'operators_only',
     )
-    const impersonation = await operator.call(impersonationContract.start, { id: account?.id ?? '' })
+    const impersonation = await operator.call(impersonationEndpoints.start, { id: account?.id ?? '' })
     assert.deepEqual([impersonation.acting, impersonation.account?.id], [true, account?.id])
-    assert.equal((await operator.call(impersonationContract.stop)).account, null)
+    assert.equal((await operator.call(impersonationEndpoints.stop)).account, null)
     const audit = await operator.admin<{ data: { actor: string; action: string }[] }>(
       'GET',
       `/audit?object=${account?.id}`,
@@ -82,10 +84,13 @@ describe('User management', () => {
     const { url } = await server.admin<{ url: string }>('POST', `/accounts/${account.id}/access-link`)
     const token = url.slice(url.indexOf('#') + 1)
     const session = new ConsoleSession(server.url)
-    await session.call(authContract.resetPassword, { body: { token, password: validPassword } })
+    await session.call(passwordResetEndpoints.resetPassword, { body: { token, password: validPassword } })
     assert.equal(
-      (await session.expectError(authContract.resetPassword, { body: { token, password: validPassword } }))
-        .code,
+      (
+        await session.expectError(passwordResetEndpoints.resetPassword, {
+          body: { token, password: validPassword },
+        })
+      ).code,
       'link_invalid',
     )
     const { email } = await account.state()
@@ -95,7 +100,7 @@ describe('User management', () => {
   })
 
   test('Users – a link adds an operator; users are listed, disabled and enabled again', async () => {
-    await operator.call(profileContract.confirm, { body: { password: validPassword } })
+    await operator.call(profileEndpoints.confirm, { body: { password: validPassword } })
     const { url } = await operator.admin<{ url: string }>('POST', '/operators/link')
     const second = new ConsoleSession(server.url)
     const body = {
@@ -103,7 +108,7 @@ describe('User management', () => {
       email: 'second@example.com',
       password: validPassword,
     }
-    assert.equal((await second.call(authContract.setUp, { body })).session.person?.role, 'operator')
+    assert.equal((await second.call(signUpEndpoints.setUp, { body })).session.person?.role, 'operator')
     const carol = await signUpCustomer(server, 'carol@example.com')
     const operators = await operator.admin<{ data: { email: string }[] }>('GET', '/people?role=operator')
     assert.deepEqual(
@@ -118,7 +123,7 @@ describe('User management', () => {
     assert.equal((await carol.session()).person, null, 'an ended session stays ended')
     const link = await operator.admin<{ url: string }>('POST', `${path}/access-link`, {})
     const password = 'yet another harbour'
-    await carol.call(authContract.resetPassword, {
+    await carol.call(passwordResetEndpoints.resetPassword, {
       body: { token: link.url.slice(link.url.indexOf('#') + 1), password },
     })
     await carol.signIn('carol@example.com', password)

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 import { createAccount } from '../../../src/accounts/accounts.ts'
 import { mailboxOf } from '../../../src/accounts/fields.ts'
-import { billingContract } from '../../../src/http/console/contract/billing.ts'
+import { billingEndpoints } from '../../../src/http/console/billing/billing.ts'
 import { runningPromotion } from '../../../src/ledger/credits/promotions.ts'
 import { grantStatements } from '../../../src/ledger/credits/trial-grants.ts'
 import { Account, chatRequest } from '../../support/server/account.ts'
@@ -59,7 +59,7 @@ describe('Trial credit', () => {
   test('Sign-up without e-mail verification – gets no trial credit', async (t) => {
     await startPromotion(t)
     const session = await signUpCustomer(server, 'made-up@example.com')
-    assert.equal((await session.call(billingContract.wallet)).balance, '0')
+    assert.equal((await session.call(billingEndpoints.wallet)).balance, '0')
     // The mailbox still has its grant, for an operator to give.
     assert.equal((await openTrialAccount(server, 'made-up+1@example.com')).balance, '5')
   })

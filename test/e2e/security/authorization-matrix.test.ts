@@ -6,11 +6,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { generateSecret } from '../../../src/accounts/key-secret.ts'
-import { consolePath, createConsoleApp, endpoints } from '../../../src/http/console/app.ts'
+import type { Audience as DeclaredAudience } from '../../../src/http/api/endpoint.ts'
+import { consolePath, createConsoleApp } from '../../../src/http/console/app.ts'
+import { endpoints } from '../../../src/http/console/endpoints.ts'
 import type { ConsoleDeps } from '../../../src/http/console/context.ts'
-import { playgroundPath } from '../../../src/http/console/contract/account.ts'
-import { authContract, impersonationContract } from '../../../src/http/console/contract/auth.ts'
-import type { Access } from '../../../src/http/console/contract/endpoint.ts'
+import { playgroundPath } from '../../../src/http/console/account/playground.ts'
+import { impersonationEndpoints } from '../../../src/http/console/auth/impersonation.ts'
+import { signInEndpoints } from '../../../src/http/console/auth/sign-in.ts'
 import {
   ConsoleSession,
   setUpOperator,
@@ -19,7 +21,7 @@ import {
 } from '../../support/console/console-session.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 
-type Audience = Access | 'API keys' | 'administrators'
+type Audience = DeclaredAudience | 'API keys' | 'administrators'
 
 interface Endpoint {
   readonly method: string
@@ -46,7 +48,7 @@ const customer = await signUpCustomer(server, 'customer@example.com')
 const operator = await setUpOperator(server, 'boss@example.com')
 const impersonating = new ConsoleSession(server.url)
 await impersonating.signIn('boss@example.com', validPassword)
-await impersonating.call(impersonationContract.start, { id: (await customer.session()).account?.id ?? '' })
+await impersonating.call(impersonationEndpoints.start, { id: (await customer.session()).account?.id ?? '' })
 
 const cookiesOf = ({ cookies }: ConsoleSession, value?: string): Headers => ({
   cookie: Array.from(cookies, ([name, own]) => `${name}=${value ?? own}`).join('; '),
@@ -68,17 +70,19 @@ const callerNames = Object.keys(callers) as Caller[]
 
 /** The endpoints of the console, with `x` in place of each id. The deps are only used by handlers. */
 function consoleEndpoints(): Endpoint[] {
-  const accessOf = new Map(
-    endpoints.map(({ contract }) => [`${contract.method} ${consolePath}${contract.path}`, contract.access]),
+  const audiences = new Map(
+    endpoints.map(({ method, path, audience }) => [
+      `${method.toUpperCase()} ${consolePath}${path.replaceAll(/\{\w+\}/g, 'x')}`,
+      audience,
+    ]),
   )
   const { routes } = createConsoleApp({} as ConsoleDeps)
   const declared = routes.filter(({ method }) => method !== 'ALL')
-  const called = declared.map(({ method, path }) => ({
-    method,
-    path: path.replaceAll(/:\w+/g, 'x'),
-    audience: accessOf.get(`${method} ${path}`) ?? 'customer',
-  }))
-  return [...called, { method: 'POST', path: `${consolePath}${playgroundPath}`, audience: 'customer' }]
+  const called = declared.map(({ method, path: pattern }) => {
+    const path = pattern.replaceAll(/:\w+/g, 'x')
+    return { method, path, audience: audiences.get(`${method} ${path}`) ?? 'customer' }
+  })
+  return [...called, { method: 'POST', path: playgroundPath, audience: 'customer' }]
 }
 
 interface Operation {
@@ -123,7 +127,7 @@ async function call(endpoint: Endpoint, headers: Headers): Promise<string> {
   return code === 'authentication_error' ? 'invalid_api_key' : code
 }
 
-const endingPaths = [impersonationContract.stop.path, authContract.signOut.path]
+const endingPaths = [impersonationEndpoints.stop.path, signInEndpoints.signOut.path]
 const administrators: readonly Caller[] = ['admin key', 'operator', 'impersonating operator']
 
 function expectedResult(endpoint: Endpoint, caller: Caller): string {

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
-import { authContract } from '../../../src/http/console/contract/auth.ts'
-import { keyContract } from '../../../src/http/console/contract/keys.ts'
-import { profileContract } from '../../../src/http/console/contract/profile.ts'
+import { keyEndpoints } from '../../../src/http/console/account/keys.ts'
+import { profileEndpoints } from '../../../src/http/console/auth/profile.ts'
+import { signInEndpoints } from '../../../src/http/console/auth/sign-in.ts'
 import {
   ConsoleSession,
   signUpCustomer,
@@ -23,16 +23,16 @@ describe('Console secrets', () => {
     const operator = await setUpOperator(server)
     const ann = await signUpCustomer(server, 'ann@example.com')
     const guess = 'canary-guess-of-a-password'
-    await new ConsoleSession(server.url).send(authContract.signIn, {
+    await new ConsoleSession(server.url).send(signInEndpoints.signIn, {
       body: { email: 'ann@example.com', password: guess },
     })
-    await ann.send(profileContract.changePassword, {
+    await ann.send(profileEndpoints.changePassword, {
       body: { current: guess, password: 'canary-new-password' },
     })
-    const { secret } = await ann.call(profileContract.beginTotp, { body: { password: validPassword } })
+    const { secret } = await ann.call(profileEndpoints.beginTotp, { body: { password: validPassword } })
     const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate()
-    const { recovery_codes: codes } = await ann.call(profileContract.confirmTotp, { body: { code } })
-    const key = await ann.call(keyContract.create, { body: { name: 'canary' } })
+    const { recovery_codes: codes } = await ann.call(profileEndpoints.confirmTotp, { body: { code } })
+    const key = await ann.call(keyEndpoints.create, { body: { name: 'canary' } })
     const person = (await ann.session()).person?.id ?? ''
     const link = await operator.admin<{ url: string }>('POST', `/people/${person}/access-link`, {})
     const invite = await operator.admin<{ code: string }>('POST', '/invites', {})

@@ -5,12 +5,15 @@
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { endpoints } from '../../../src/http/console/app.ts'
-import { authContract, impersonationContract, type Session } from '../../../src/http/console/contract/auth.ts'
-import type { EndpointContract } from '../../../src/http/console/contract/endpoint.ts'
-import { playgroundPath } from '../../../src/http/console/contract/account.ts'
-import { keyContract } from '../../../src/http/console/contract/keys.ts'
-import { usageContract } from '../../../src/http/console/contract/usage.ts'
+import type { Endpoint } from '../../../src/http/api/endpoint.ts'
+import { endpoints } from '../../../src/http/console/endpoints.ts'
+import { keyEndpoints } from '../../../src/http/console/account/keys.ts'
+import { playgroundPath } from '../../../src/http/console/account/playground.ts'
+import { impersonationEndpoints } from '../../../src/http/console/auth/impersonation.ts'
+import type { Session } from '../../../src/http/console/auth/serialize-session.ts'
+import { signInEndpoints } from '../../../src/http/console/auth/sign-in.ts'
+import type { ConsoleContext } from '../../../src/http/console/context.ts'
+import { usageEndpoints } from '../../../src/http/console/usage/usage.ts'
 import { chatRequest } from '../../support/server/account.ts'
 import { signUpCustomer, setUpOperator } from '../../support/console/console-session.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
@@ -31,50 +34,49 @@ const publicEndpoints = [
   'POST /verify-email',
 ]
 
-const contracts = endpoints.map(({ contract }) => contract)
-
 const server = await sharedTestServer()
 const upstream = await server.upstream(respondWith('Hello!'))
 await server.model('m', { upstreams: [upstream] })
 const operator = await setUpOperator(server)
 
-function endpointName({ method, path }: EndpointContract): string {
-  return `${method} ${path}`
+function endpointName({ method, path }: Endpoint): string {
+  return `${method.toUpperCase()} ${path}`
 }
 
-function endpointUrl(contract: EndpointContract, id = 'x'): [string, string] {
-  return [contract.method, `/api/console${contract.path.replace(/:\w+/, id)}`]
+function endpointUrl(endpoint: Endpoint, id = 'x'): [string, string] {
+  return [endpoint.method.toUpperCase(), `/api/console${endpoint.path.replace(/\{\w+\}/, id)}`]
 }
 
 describe('Route authorization', () => {
   test('Public endpoints – are exactly the listed ones, and no endpoint is declared twice', () => {
-    const anonymous = contracts.filter(({ access }) => access === 'anyone').map(endpointName)
+    const anonymous = endpoints.filter(({ audience }) => audience === 'anyone').map(endpointName)
     assert.deepEqual(anonymous.toSorted(), publicEndpoints)
-    assert.equal(new Set(contracts.map(endpointName)).size, contracts.length)
+    assert.equal(new Set(endpoints.map(endpointName)).size, endpoints.length)
   })
 
   test('Impersonation – rejects every call that writes until it is ended', async () => {
     const customer = await signUpCustomer(server, 'viewed@example.com')
-    const { secret: _, ...key } = await customer.call(keyContract.create, { body: { name: 'laptop' } })
+    const { secret: _, ...key } = await customer.call(keyEndpoints.create, { body: { name: 'laptop' } })
     const { account } = await customer.session()
     const start = (): Promise<Session> =>
-      operator.call(impersonationContract.start, { id: account?.id ?? '' })
+      operator.call(impersonationEndpoints.start, { id: account?.id ?? '' })
     assert.equal((await start()).acting, true)
-    const ending: EndpointContract[] = [impersonationContract.stop, authContract.signOut]
-    const writing = contracts.filter((each) => each.method !== 'GET' && !ending.includes(each))
+    const ending: Endpoint<ConsoleContext>[] = [impersonationEndpoints.stop, signInEndpoints.signOut]
+    const writing = endpoints.filter((each) => each.method !== 'get' && !ending.includes(each))
     assert.ok(writing.length > 30, `${writing.length}`)
     const paths = writing.map((each) => endpointUrl(each, each.path.startsWith('/keys/') ? key.id : 'x'))
-    for (const [method, path] of [...paths, ['POST', `/api/console${playgroundPath}`] as const]) {
+    for (const [method, path] of [...paths, ['POST', playgroundPath] as const]) {
       const response = await operator.fetch(method, path, chatRequest('m'))
       assert.match(await response.text(), /while you impersonate an account/, `${method} ${path}`)
       assert.equal(response.status, 403)
     }
-    assert.equal((await operator.fetch('GET', `/api/console/keys/${key.id}`)).status, 200)
-    const { data } = await customer.call(keyContract.list)
+    for (const method of ['GET', 'HEAD'])
+      assert.equal((await operator.fetch(method, `/api/console/keys/${key.id}`)).status, 200, method)
+    const { data } = await customer.call(keyEndpoints.list)
     assert.deepEqual(data, [{ ...key, last_used_at: null }])
-    assert.equal((await operator.call(impersonationContract.stop)).acting, false)
+    assert.equal((await operator.call(impersonationEndpoints.stop)).acting, false)
     assert.equal((await start()).acting, true)
-    await operator.call(impersonationContract.stop)
+    await operator.call(impersonationEndpoints.stop)
   })
 
   test("Another customer's objects – cannot be read, changed or listed by any endpoint", async () => {
@@ -83,7 +85,7 @@ describe('Route authorization', () => {
     const { account, person } = await ann.session()
     const credit = { amount: '1', reason: 'test', idempotency_key: 'once' }
     await operator.admin('POST', `/accounts/${account?.id}/credits`, credit)
-    const { secret, ...key } = await ann.call(keyContract.create, { body: { name: 'mine' } })
+    const { secret, ...key } = await ann.call(keyEndpoints.create, { body: { name: 'mine' } })
     const response = await fetch(`${server.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
@@ -99,22 +101,22 @@ describe('Route authorization', () => {
     const objects = [key.id, requestId, account?.id ?? '', person?.id ?? '', session?.id ?? '']
     // last_used_at is written with a delay and does not depend on the other customer.
     const readKey = async () => ({
-      ...(await ann.call(keyContract.read, { id: key.id })),
+      ...(await ann.call(keyEndpoints.read, { id: key.id })),
       last_used_at: null,
     })
     const before = await readKey()
-    for (const contract of contracts) {
-      if (contract.access === 'operator' || contract.access === 'anyone') continue
-      const ids = contract.path.includes(':') ? objects : ['']
+    for (const endpoint of endpoints) {
+      if (endpoint.audience === 'operator' || endpoint.audience === 'anyone') continue
+      const ids = endpoint.path.includes('{') ? objects : ['']
       for (const id of ids) {
-        const [method, path] = endpointUrl(contract, id)
+        const [method, path] = endpointUrl(endpoint, id)
         const attempt = await mallory.fetch(method, path, method === 'GET' ? undefined : {})
         const text = await attempt.text()
-        if (contract.path.includes(':'))
-          assert.ok(attempt.status >= 400, `${endpointName(contract)} ${id} → ${attempt.status}`)
+        if (endpoint.path.includes('{'))
+          assert.ok(attempt.status >= 400, `${endpointName(endpoint)} ${id} → ${attempt.status}`)
         for (const object of objects) {
           if (!path.includes(object))
-            assert.ok(!text.includes(object), `${endpointName(contract)} reveals ${object}`)
+            assert.ok(!text.includes(object), `${endpointName(endpoint)} reveals ${object}`)
         }
       }
     }
@@ -124,7 +126,7 @@ describe('Route authorization', () => {
       const csv = await mallory.fetch('GET', `/api/console/requests.csv${query}`)
       assert.equal((await csv.text()).trimEnd().split('\r\n').length, 1, query)
     }
-    const by = await mallory.call(usageContract.breakdown, { query: { group: 'key', key: key.id } })
+    const by = await mallory.call(usageEndpoints.breakdown, { query: { group: 'key', key: key.id } })
     assert.deepEqual(by.data, [])
     assert.deepEqual(await readKey(), before)
     assert.equal((await ann.session()).person?.id, person?.id)

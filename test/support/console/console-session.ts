@@ -5,19 +5,22 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type {
-  EndpointContract,
-  ResponseOf,
-  BodyOf,
-  QueryOf,
-} from '../../../src/http/console/contract/endpoint.ts'
-import { authContract, type Session } from '../../../src/http/console/contract/auth.ts'
+import type { z } from 'zod'
+import type { Session } from '../../../src/http/console/auth/serialize-session.ts'
+import { signInEndpoints } from '../../../src/http/console/auth/sign-in.ts'
+import { signUpEndpoints } from '../../../src/http/console/auth/sign-up.ts'
+import type { Endpoint } from '../../../src/http/api/endpoint.ts'
 import { setupLinkFileName } from '../../../src/process/setup-link-file.ts'
 
-export interface CallOptions<One extends EndpointContract = EndpointContract> {
+type ResponseOf<One> = One extends Endpoint<never, infer Response> ? z.output<Response> : never
+/** As the client sends it: fields with defaults are optional. */
+type BodyOf<One> = One extends Endpoint<never, z.ZodType, infer Body> ? z.input<Body> : never
+type QueryOf<One> = One extends Endpoint<never, z.ZodType, z.ZodType, infer Query> ? z.input<Query> : never
+
+export interface CallOptions<One extends Endpoint = Endpoint> {
   body?: BodyOf<One>
   query?: QueryOf<One>
-  /** Replaces `:id` in the path. */
+  /** Replaces `{id}` in the path. */
   id?: string
   headers?: Record<string, string>
 }
@@ -70,12 +73,12 @@ export class ConsoleSession {
     else this.cookies.set(name, value)
   }
 
-  send<One extends EndpointContract>(call: One, options: CallOptions<One> = {}): Promise<Response> {
+  send<One extends Endpoint>(call: One, options: CallOptions<One> = {}): Promise<Response> {
     const query = new URLSearchParams(options.query ?? {}).toString()
-    const path = call.path.replace(/:\w+/, encodeURIComponent(options.id ?? 'x'))
-    const body = call.method === 'GET' ? undefined : (options.body ?? {})
+    const path = call.path.replace(/\{\w+\}/, encodeURIComponent(options.id ?? 'x'))
+    const body = call.method === 'get' ? undefined : (options.body ?? {})
     return this.fetch(
-      call.method,
+      call.method.toUpperCase(),
       `/api/console${path}${query === '' ? '' : `?${query}`}`,
       body,
       options.headers,
@@ -83,10 +86,7 @@ export class ConsoleSession {
   }
 
   /** A call that must succeed, with exactly the fields of the endpoint's schema. */
-  async call<One extends EndpointContract>(
-    call: One,
-    options: CallOptions<One> = {},
-  ): Promise<ResponseOf<One>> {
+  async call<One extends Endpoint>(call: One, options: CallOptions<One> = {}): Promise<ResponseOf<One>> {
     const response = await this.send(call, options)
     const text = await response.text()
     assert.ok(response.ok, `${call.method} ${call.path} → ${response.status}: ${text}`)
@@ -97,20 +97,17 @@ export class ConsoleSession {
   }
 
   /** A call that must fail; returns its error. */
-  async expectError<One extends EndpointContract>(
-    call: One,
-    options: CallOptions<One> = {},
-  ): Promise<ReceivedError> {
+  async expectError<One extends Endpoint>(call: One, options: CallOptions<One> = {}): Promise<ReceivedError> {
     return readError(await this.send(call, options))
   }
 
   session(): Promise<Session> {
-    return this.call(authContract.session)
+    return this.call(signInEndpoints.session)
   }
 
   /** Signs in with a password only. */
   async signIn(email: string, password: string): Promise<void> {
-    const result = await this.call(authContract.signIn, { body: { email, password } })
+    const result = await this.call(signInEndpoints.signIn, { body: { email, password } })
     assert.equal(result.status, 'signed_in')
   }
 
@@ -145,7 +142,7 @@ export async function redeemSetUpLink(
   email: string,
 ): Promise<number> {
   const body = { token, email, password: validPassword }
-  const response = await new ConsoleSession(url).send(authContract.setUp, { body })
+  const response = await new ConsoleSession(url).send(signUpEndpoints.setUp, { body })
   await response.body?.cancel()
   return response.status
 }
@@ -157,13 +154,13 @@ export async function setUpOperator(
 ): Promise<ConsoleSession> {
   const session = new ConsoleSession(server.url)
   const body = { token: readSetUpToken(server), email, password: validPassword }
-  await session.call(authContract.setUp, { body })
+  await session.call(signUpEndpoints.setUp, { body })
   return session
 }
 
 /** Signs up a customer on a relay that sends no e-mail. */
 export async function signUpCustomer(server: { url: string }, email: string): Promise<ConsoleSession> {
   const session = new ConsoleSession(server.url)
-  await session.call(authContract.signUp, { body: { email, password: validPassword } })
+  await session.call(signUpEndpoints.signUp, { body: { email, password: validPassword } })
   return session
 }

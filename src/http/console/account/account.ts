@@ -1,4 +1,5 @@
 /** Endpoints of an account: models and prices, limits, notifications, announcements. */
+import { z } from 'zod'
 import {
   countOpenLimitRequests,
   createLimitRequest,
@@ -18,67 +19,48 @@ import { operatorAudience } from '../../../notifications/notification-kinds.ts'
 import { preferencesOf, setPreferences, type Preferences } from '../../../notifications/preferences.ts'
 import { renderText } from '../../../notifications/locales/notification-texts.ts'
 import type { Language } from '../../../users/users.ts'
-import { serializeAnnouncement } from '../../api/announcements.ts'
-import { serializeLimitRequest } from '../../api/limit-requests.ts'
+import { announcement, serializeAnnouncement } from '../../api/announcements.ts'
+import { limitRequest, serializeLimitRequest } from '../../api/limit-requests.ts'
+import { limits, pageFields, pageOf, time } from '../../api/json-schemas.ts'
 import { decodeCursor, encodeCursor, formatTime } from '../../api/json-values.ts'
 import { listOpenIncidents } from '../../api/open-incidents.ts'
-import { accountContract, type MenuCounts, type Notification } from '../contract/account.ts'
-import { resolvePriceFactorPpm, listOfferedModels } from './models.ts'
-import { endpoint, getActiveAccountId, type Endpoint, type ConsoleContext } from '../context.ts'
+import { getActiveAccountId } from '../auth/authorize.ts'
+import { resolvePriceFactorPpm, listOfferedModels, modelSchema } from './models.ts'
+import { person, customer, type ConsoleContext } from '../context.ts'
 
 const maxRequestsShown = 20
 
-async function readLimits({ ctx, account }: ConsoleContext) {
-  const { db, config, directory } = ctx
-  const [requests, keys] = await Promise.all([
-    listLimitRequests(db, { account: account.id, limit: maxRequestsShown }),
-    listKeys(db, account.id),
-  ])
-  const effective = directory.limitsOfAccount(account.id)
-  if (effective === undefined) throw apiError('no_account')
-  return {
-    tier: account.tier,
-    limits: effective,
-    price_factor: formatFactor(resolvePriceFactorPpm(ctx, account)),
-    keys: { held: keys.length, most: config.keysPerAccount },
-    requests: requests.data.map((each) => serializeLimitRequest(each, account.email)),
-  }
-}
+const notificationSchema = z.object({
+  id: z.string(),
+  time,
+  kind: z.string(),
+  severity: z.enum(['info', 'warning', 'critical']),
+  code: z.string(),
+  params: z.record(z.string(), z.string()),
+  title: z.string(),
+  text: z.string(),
+  read: z.boolean(),
+})
+export type Notification = z.infer<typeof notificationSchema>
 
-async function requestLimits({
-  ctx,
-  account,
-  by,
-  body,
-}: ConsoleContext<typeof accountContract.requestLimits>) {
-  const request = await createLimitRequest(ctx.db, { accountId: account.id, ...body }, by)
-  return serializeLimitRequest(request, account.email)
-}
+const preferencesSchema = z.object({
+  /** By kind of notification, the channels in addition to the console. */
+  channels: z.record(z.string(), z.array(z.string())),
+})
+
+/** What is unread or open, for the menu. */
+const menuCountsSchema = z.object({
+  /** Unread notifications of the account. */
+  notices: z.int(),
+  /** null: not an operator, or impersonating a customer. */
+  operator: z.object({ notices: z.int(), incidents: z.int(), limit_requests: z.int() }).nullable(),
+})
+export type MenuCounts = z.infer<typeof menuCountsSchema>
 
 function serializeNotification(notification: StoredNotification, language: Language): Notification {
   const { id, kind, severity, code, params, createdAt, readAt } = notification
   const { title, text } = renderText(notification, language)
   return { id, time: formatTime(createdAt), kind, severity, code, params, title, text, read: readAt !== null }
-}
-
-async function readNotifications({
-  ctx: { db },
-  accountId,
-  user,
-  query,
-}: ConsoleContext<typeof accountContract.notifications>) {
-  const { limit, cursor, unread } = query
-  const page = { limit, cursor: decodeCursor(cursor, /^\d{1,15}$/) }
-  const filter = { audience: accountId, unread: unread === 'true' }
-  const [{ data, next }, count] = await Promise.all([
-    listNotifications(db, filter, page),
-    countUnread(db, accountId),
-  ])
-  return {
-    data: data.map((notification) => serializeNotification(notification, user.language)),
-    next: encodeCursor(next),
-    unread: count,
-  }
 }
 
 async function readOperatorCounts(ctx: ConsoleContext['ctx']): Promise<MenuCounts['operator']> {
@@ -107,24 +89,96 @@ function serializePreferences(preferences: Preferences) {
   return { channels }
 }
 
-export const accountEndpoints: readonly Endpoint[] = [
-  endpoint(accountContract.models, async ({ ctx, account }) => ({
-    data: await listOfferedModels(ctx, account),
-  })),
-  endpoint(accountContract.limits, readLimits),
-  endpoint(accountContract.requestLimits, requestLimits),
-  endpoint(accountContract.announcements, async (context) => ({
-    data: (await currentAnnouncements(context.ctx.db)).map(serializeAnnouncement),
-    counts: await readMenuCounts(context),
-  })),
-  endpoint(accountContract.notifications, readNotifications),
-  endpoint(accountContract.markNotificationsRead, async ({ ctx, accountId, body }) => ({
-    read: await markNotificationsRead(ctx.db, { audience: accountId, ids: body.ids }),
-  })),
-  endpoint(accountContract.preferences, async ({ ctx, accountId }) =>
-    serializePreferences(await preferencesOf(ctx.db, accountId)),
-  ),
-  endpoint(accountContract.setPreferences, async ({ ctx, accountId, by, body }) =>
-    serializePreferences(await setPreferences(ctx.db, accountId, body.channels, by)),
-  ),
-]
+export const accountEndpoints = {
+  models: customer.get('/models', {
+    response: z.object({ data: z.array(modelSchema) }),
+    handle: async ({ ctx, account }) => ({ data: await listOfferedModels(ctx, account) }),
+  }),
+  limits: customer.get('/limits', {
+    response: z.object({
+      tier: z.string(),
+      limits,
+      /** The account's price factor. */
+      price_factor: z.string(),
+      keys: z.object({ held: z.int(), most: z.int() }),
+      /** Newest first. */
+      requests: z.array(limitRequest),
+    }),
+    handle: async ({ ctx, account }) => {
+      const { db, config, directory } = ctx
+      const [requests, keys] = await Promise.all([
+        listLimitRequests(db, { account: account.id, limit: maxRequestsShown }),
+        listKeys(db, account.id),
+      ])
+      const effective = directory.limitsOfAccount(account.id)
+      if (effective === undefined) throw apiError('no_account')
+      return {
+        tier: account.tier,
+        limits: effective,
+        price_factor: formatFactor(resolvePriceFactorPpm(ctx, account)),
+        keys: { held: keys.length, most: config.keysPerAccount },
+        requests: requests.data.map((each) => serializeLimitRequest(each, account.email)),
+      }
+    },
+  }),
+  /** At most one can be open at a time. */
+  requestLimits: customer.post('/limits/requests', {
+    body: z.strictObject({
+      wanted: z.strictObject({
+        rpm: z.int().min(1).optional(),
+        tpm: z.int().min(1).optional(),
+        rpd: z.int().min(1).optional(),
+        concurrency: z.int().min(1).optional(),
+      }),
+      reason: z.string().trim().min(1).max(2000),
+    }),
+    response: limitRequest,
+    handle: async ({ ctx, account, by, body }) => {
+      const request = await createLimitRequest(ctx.db, { accountId: account.id, ...body }, by)
+      return serializeLimitRequest(request, account.email)
+    },
+  }),
+  announcements: person.get('/announcements', {
+    response: z.object({ data: z.array(announcement), counts: menuCountsSchema }),
+    handle: async (context) => ({
+      data: (await currentAnnouncements(context.ctx.db)).map(serializeAnnouncement),
+      counts: await readMenuCounts(context),
+    }),
+  }),
+  notifications: customer.get('/notices', {
+    query: { ...pageFields, unread: z.literal('true').optional() },
+    response: pageOf(notificationSchema).extend({ unread: z.int() }),
+    handle: async ({ ctx: { db }, accountId, user, query }) => {
+      const { limit, cursor, unread } = query
+      const page = { limit, cursor: decodeCursor(cursor, /^\d{1,15}$/) }
+      const filter = { audience: accountId, unread: unread === 'true' }
+      const [{ data, next }, count] = await Promise.all([
+        listNotifications(db, filter, page),
+        countUnread(db, accountId),
+      ])
+      return {
+        data: data.map((notification) => serializeNotification(notification, user.language)),
+        next: encodeCursor(next),
+        unread: count,
+      }
+    },
+  }),
+  /** Without ids: all notifications. */
+  markNotificationsRead: customer.post('/notices/read', {
+    body: z.strictObject({ ids: z.array(z.string().max(100)).max(1000).optional() }),
+    response: z.object({ read: z.int() }),
+    handle: async ({ ctx, accountId, body }) => ({
+      read: await markNotificationsRead(ctx.db, { audience: accountId, ids: body.ids }),
+    }),
+  }),
+  preferences: customer.get('/notices/preferences', {
+    response: preferencesSchema,
+    handle: async ({ ctx, accountId }) => serializePreferences(await preferencesOf(ctx.db, accountId)),
+  }),
+  setPreferences: customer.patch('/notices/preferences', {
+    body: preferencesSchema,
+    response: preferencesSchema,
+    handle: async ({ ctx, accountId, by, body }) =>
+      serializePreferences(await setPreferences(ctx.db, accountId, body.channels, by)),
+  }),
+}

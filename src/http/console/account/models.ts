@@ -1,12 +1,37 @@
 /** The models offered to a customer: prices with the account's factor, and recent availability. */
+import { z } from 'zod'
 import type { PricedModel } from '../../../catalog/catalog.ts'
 import type { Account } from '../../../accounts/accounts.ts'
 import { sumByModelSince, successRate, totalOf } from '../../../health/availability.ts'
 import { formatPrice, formatAmount } from '../../../lib/money.ts'
 import { loadLatency } from '../../../usage/latency.ts'
 import type { AppContext } from '../../app-context.ts'
-import type { Model } from '../contract/account.ts'
+import { money } from '../../api/json-schemas.ts'
 import { last24HoursStart } from '../../api/time-spans.ts'
+
+export const modelSchema = z.object({
+  id: z.string(),
+  owned_by: z.string(),
+  context_tokens: z.int(),
+  max_output_tokens: z.int().nullable(),
+  free: z.boolean(),
+  /** Per 1,000 tokens with this account's factor; `per_request` and `per_search` per unit. null: priced as its parent. */
+  prices: z.object({
+    input: money,
+    output: money,
+    cached_input: money.nullable(),
+    cache_write: money.nullable(),
+    reasoning: money.nullable(),
+    per_request: money,
+    per_search: money,
+  }),
+  /** Success rate over the current hour and the 23 before it, without errors of callers; null: no requests. */
+  success: z.number().nullable(),
+  /** Those in the success rate. */
+  requests: z.int(),
+  first_token_ms: z.number().nullable(),
+})
+export type Model = z.infer<typeof modelSchema>
 
 const onePpm = 1_000_000n
 

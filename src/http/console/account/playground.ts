@@ -5,27 +5,24 @@
 import { consoleKeyId, ensureConsoleKey } from '../../../accounts/console-key.ts'
 import type { Caller } from '../../../accounts/directory.ts'
 import { apiError } from '../../../errors.ts'
-import { userBySessionToken } from '../../../users/sessions.ts'
-import type { IncomingRequest } from '../../incoming-request.ts'
 import type { AppContext } from '../../app-context.ts'
-import { playgroundPath } from '../contract/account.ts'
-import { readSessionToken } from '../auth/session-cookie.ts'
-import { checkSameSite } from '../auth/csrf.ts'
-import { rejectWhileImpersonating } from '../auth/read-only-impersonation.ts'
+import { authorize, getActiveAccountId, type RequestOrigin } from '../auth/authorize.ts'
+
+/**
+ * Requests and responses are those of `/v1/chat/completions`, including streams, but charged to the account of the
+ * session. Non-streaming responses carry `x-request-id` and `x-sluice-cost`.
+ */
+export const playgroundPath = '/api/console/chat/completions'
 
 /** Throws 401 and 403 like other console endpoints. */
-export async function authenticateBySession(ctx: AppContext, request: IncomingRequest): Promise<Caller> {
-  const { config, db, directory } = ctx
-  checkSameSite(config, { method: request.method, header: (name) => request.header(name) })
-  const token = readSessionToken(config, request.header('cookie'))
-  const signedIn = token === undefined ? undefined : await userBySessionToken(db, token)
-  if (signedIn === undefined) throw apiError('session_required')
-  const { user, session } = signedIn
-  rejectWhileImpersonating(session, { method: request.method, path: playgroundPath })
-  if (user.accountId === null) throw apiError('no_account')
-  const existing = directory.callerByKeyId(consoleKeyId(user.accountId))
+export async function authenticateBySession(ctx: AppContext, request: RequestOrigin): Promise<Caller> {
+  const { db, directory } = ctx
+  const signedIn = await authorize(ctx, { audience: 'customer', endsImpersonation: false }, request)
+  const accountId = signedIn && getActiveAccountId(signedIn)
+  if (accountId === null) throw apiError('no_account')
+  const existing = directory.callerByKeyId(consoleKeyId(accountId))
   if (existing !== undefined) return existing
-  const { value, changes } = await ensureConsoleKey(db, user.accountId)
+  const { value, changes } = await ensureConsoleKey(db, accountId)
   await ctx.publishChanges(changes)
   const caller = directory.callerByKeyId(value)
   if (caller === undefined) throw apiError('no_account')

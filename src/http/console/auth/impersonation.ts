@@ -1,26 +1,28 @@
 /** Impersonation: an operator views the console as a customer. It is audited and shown on every page. */
 import { notFound } from '../../../errors.ts'
-import { impersonate, userBySessionToken } from '../../../users/sessions.ts'
-import { impersonationContract } from '../contract/auth.ts'
-import { readSessionToken } from './session-cookie.ts'
-import { serializeSession } from './serialize-session.ts'
-import { endpoint, type Endpoint, type ConsoleContext } from '../context.ts'
+import { impersonate } from '../../../users/sessions.ts'
+import { sessionFromCookie } from './authorize.ts'
+import { serializeSession, sessionSchema } from './serialize-session.ts'
+import { operator, type ConsoleContext } from '../context.ts'
 
-async function serializeCurrentSession({ deps, c }: ConsoleContext) {
-  const { config, db } = deps.ctx
-  const token = readSessionToken(config, c.req.header('cookie')) ?? ''
-  return serializeSession(deps, (await userBySessionToken(db, token)) ?? null)
+async function impersonateAccount({ deps, ctx, c, authenticated }: ConsoleContext, accountId: string | null) {
+  await impersonate(ctx.db, authenticated, accountId)
+  return serializeSession(deps, await sessionFromCookie(deps.ctx, c.req.header('cookie')))
 }
 
-export const impersonationEndpoints: readonly Endpoint[] = [
-  endpoint(impersonationContract.start, async (context) => {
-    const account = context.ctx.directory.account(context.param('id'))
-    if (account === undefined) throw notFound('Account')
-    await impersonate(context.ctx.db, context.authenticated, account.id)
-    return serializeCurrentSession(context)
+export const impersonationEndpoints = {
+  /** Until `stop` or sign-out, the customer pages are those of this account. Audited. */
+  start: operator.post('/operator/accounts/{id}/act', {
+    response: sessionSchema,
+    handle: (context) => {
+      const account = context.ctx.directory.account(context.params.id)
+      if (account === undefined) throw notFound('Account')
+      return impersonateAccount(context, account.id)
+    },
   }),
-  endpoint(impersonationContract.stop, async (context) => {
-    await impersonate(context.ctx.db, context.authenticated, null)
-    return serializeCurrentSession(context)
+  stop: operator.post('/operator/act/end', {
+    response: sessionSchema,
+    endsImpersonation: true,
+    handle: (context) => impersonateAccount(context, null),
   }),
-]
+}

@@ -1,4 +1,5 @@
 /** The session as every page of the console loads it: user, account, platform. */
+import { z } from 'zod'
 import { getSetting } from '../../../db/settings.ts'
 import { hasOperator, languages } from '../../../users/users.ts'
 import { listPasskeys } from '../../../users/passkeys.ts'
@@ -6,9 +7,70 @@ import { countRecoveryCodes } from '../../../users/two-factor.ts'
 import type { SignedInUser } from '../../../users/sessions.ts'
 import { currency } from '../../../usage/request-records.ts'
 import { configuredBaseUrls } from '../../public-urls.ts'
+import { language, time } from '../../api/json-schemas.ts'
 import { formatTime } from '../../api/json-values.ts'
-import type { SessionUser, Platform, Session } from '../contract/auth.ts'
-import { getActiveAccountId, type ConsoleDeps } from '../context.ts'
+import { getActiveAccountId } from './authorize.ts'
+import type { ConsoleDeps } from '../context.ts'
+
+const userSchema = z.object({
+  id: z.string(),
+  email: z.string(),
+  name: z.string(),
+  role: z.enum(['customer', 'operator']),
+  language,
+  email_verified: z.boolean(),
+  /** Sign-in requires a code of an authenticator app. */
+  totp: z.boolean(),
+  passkeys: z.int(),
+  recovery_codes_left: z.int(),
+  created_at: time,
+})
+
+/** This deployment and its features; the same for every user. */
+const platformSchema = z.object({
+  version: z.string(),
+  /** ISO 4217. */
+  currency: z.string(),
+  /** null: not configured; the browser knows the address better than the server. */
+  public_url: z.string().nullable(),
+  /** The base URLs for API clients, including `/v1`; empty: none configured. */
+  base_urls: z.array(z.string()),
+  languages: z.array(language),
+  features: z.object({
+    /** Who can sign up: anyone, those with an invite code, or nobody. */
+    sign_up: z.enum(['open', 'invite', 'closed']),
+    /** E-mail is configured: addresses are verified and passwords are reset by e-mail, otherwise by an operator's link. */
+    mail: z.boolean(),
+    /** Demonstration mode: the upstream responds with fixed text. */
+    demo: z.boolean(),
+    /** No operator is set up yet: the relay created a set-up link when it started. */
+    set_up_needed: z.boolean(),
+  }),
+})
+
+export const sessionSchema = z.object({
+  /** null: not signed in. */
+  person: userSchema.nullable(),
+  /** The account whose pages these are: the user's own, or the one that an operator impersonates. */
+  account: z
+    .object({
+      id: z.string(),
+      email: z.string(),
+      name: z.string(),
+      tier: z.string(),
+      status: z.enum(['active', 'suspended']),
+      timezone: z.string(),
+    })
+    .nullable(),
+  /** An operator impersonates this account. Must be visible on every page. */
+  acting: z.boolean(),
+  session: z.object({ id: z.string(), created_at: time, expires_at: time }).nullable(),
+  platform: platformSchema,
+})
+
+export type Session = z.infer<typeof sessionSchema>
+export type SessionUser = z.infer<typeof userSchema>
+export type Platform = z.infer<typeof platformSchema>
 
 async function serializePlatform({ ctx, emailSender }: ConsoleDeps): Promise<Platform> {
   const { config, db, version } = ctx

@@ -2,7 +2,7 @@
  * Sign-in and sign-out. A wrong password, an unknown address and a disabled user get the same response after the same
  * work. Attempts are counted by the client's network, and by e-mail address, whether it exists or not.
  */
-import type { z } from 'zod'
+import { z } from 'zod'
 import { cleanEmail } from '../../../accounts/fields.ts'
 import { apiError, asApiError } from '../../../errors.ts'
 import { startPasskeySignIn, userByPasskey } from '../../../users/passkeys.ts'
@@ -15,15 +15,28 @@ import {
   consumeOneTimeToken,
   attemptOneTimeToken,
 } from '../../../users/one-time-tokens.ts'
+import { done, emailInput, passwordInput, time } from '../../api/json-schemas.ts'
 import { formatTime } from '../../api/json-values.ts'
 import { publicUrlOf } from '../../public-urls.ts'
-import { authContract } from '../contract/auth.ts'
 import { buildSessionCookie, buildExpiredSessionCookie } from './session-cookie.ts'
-import { serializeSession } from './serialize-session.ts'
-import { endpoint, type Endpoint, type ConsoleContext } from '../context.ts'
+import { serializeSession, sessionSchema } from './serialize-session.ts'
+import { anyone, type ConsoleContext, type ContextWithBody } from '../context.ts'
 
-type SignedInResponse = z.input<typeof authContract.secondFactor.response>
-type SignInResponse = z.input<typeof authContract.signIn.response>
+export const signedInResponse = z.object({ status: z.literal('signed_in'), session: sessionSchema })
+type SignedInResponse = z.infer<typeof signedInResponse>
+/** `second_factor`: send the ticket with a code to `/sign-in/second-factor`. `signed_in` sets the cookie. */
+const signInResponse = z.discriminatedUnion('status', [
+  signedInResponse,
+  z.object({ status: z.literal('second_factor'), ticket: z.string(), expires_at: time }),
+])
+export type SignInResponse = z.infer<typeof signInResponse>
+const credentials = z.strictObject({ email: emailInput, password: passwordInput })
+export const tokenInput = z.string().max(200)
+const secondFactor = z.strictObject({ ticket: tokenInput, code: z.string().max(50) })
+/** Input and output of the browser's WebAuthn functions, passed through unchanged (@simplewebauthn/browser). */
+const webauthn = z.record(z.string(), z.unknown())
+export const passkeyOptions = z.object({ ticket: z.string(), options: webauthn })
+export const passkeyResponse = z.strictObject({ ticket: tokenInput, response: webauthn })
 
 /** Starts a session, ends the previous one, sets the cookie and returns the new session. */
 export async function startSession(
@@ -60,7 +73,7 @@ function signInFailed({ deps, address }: ConsoleContext, method: string, error: 
   return error
 }
 
-async function signIn(context: ConsoleContext<typeof authContract.signIn>): Promise<SignInResponse> {
+async function signIn(context: ContextWithBody<typeof credentials>): Promise<SignInResponse> {
   const { ctx, body } = context
   const { db, authThrottle } = ctx
   const email = normalizeEmail(body.email)
@@ -75,9 +88,7 @@ async function signIn(context: ConsoleContext<typeof authContract.signIn>): Prom
   return { status: 'second_factor', ticket: token, expires_at: formatTime(expiresAt) }
 }
 
-async function verifySecondFactor(
-  context: ConsoleContext<typeof authContract.secondFactor>,
-): Promise<SignedInResponse> {
+async function verifySecondFactor(context: ContextWithBody<typeof secondFactor>): Promise<SignedInResponse> {
   const { ctx, body } = context
   const { db, authThrottle, sealer } = ctx
   await authThrottle.count('sign-in-address', { address: context.address })
@@ -96,31 +107,47 @@ export function getPageOrigin(context: ConsoleContext): string {
   return context.c.req.header('origin') ?? new URL(publicUrlOf(context.ctx.config)).origin
 }
 
-async function signInWithPasskey(
-  context: ConsoleContext<typeof authContract.passkeySignIn>,
-): Promise<SignedInResponse> {
-  await context.ctx.authThrottle.count('sign-in-address', { address: context.address })
-  const user = await userByPasskey(context.ctx.db, context.body).catch((error: unknown) => {
-    throw signInFailed(context, 'passkey', error)
-  })
-  return startSession(context, user, 'passkey')
-}
-
-async function signOut(context: ConsoleContext): Promise<{ done: true }> {
-  const { signedIn, ctx, c } = context
-  if (signedIn !== null) await endSession(ctx.db, signedIn.user, signedIn.session.id)
-  c.header('set-cookie', buildExpiredSessionCookie(ctx.config))
-  return { done: true }
-}
-
-export const signInEndpoints: readonly Endpoint[] = [
-  endpoint(authContract.session, (context) => serializeSession(context.deps, context.signedIn)),
-  endpoint(authContract.signIn, signIn),
-  endpoint(authContract.secondFactor, verifySecondFactor),
-  endpoint(authContract.passkeyOptions, async (context) => {
-    await context.ctx.authThrottle.count('sign-in-address', { address: context.address })
-    return startPasskeySignIn(context.ctx.db, { origin: getPageOrigin(context) })
+export const signInEndpoints = {
+  session: anyone.get('/session', {
+    response: sessionSchema,
+    handle: (context) => serializeSession(context.deps, context.signedIn),
   }),
-  endpoint(authContract.passkeySignIn, signInWithPasskey),
-  endpoint(authContract.signOut, signOut),
-]
+  signIn: anyone.post('/sign-in', {
+    body: credentials,
+    response: signInResponse,
+    handle: signIn,
+  }),
+  /** `code`: six digits of the app, or a recovery code. The ticket is void after five wrong codes. */
+  secondFactor: anyone.post('/sign-in/second-factor', {
+    body: secondFactor,
+    response: signedInResponse,
+    handle: verifySecondFactor,
+  }),
+  passkeyOptions: anyone.post('/sign-in/passkey/options', {
+    response: passkeyOptions,
+    handle: async (context) => {
+      await context.ctx.authThrottle.count('sign-in-address', { address: context.address })
+      return startPasskeySignIn(context.ctx.db, { origin: getPageOrigin(context) })
+    },
+  }),
+  passkeySignIn: anyone.post('/sign-in/passkey', {
+    body: passkeyResponse,
+    response: signedInResponse,
+    handle: async (context) => {
+      await context.ctx.authThrottle.count('sign-in-address', { address: context.address })
+      const user = await userByPasskey(context.ctx.db, context.body).catch((error: unknown) => {
+        throw signInFailed(context, 'passkey', error)
+      })
+      return startSession(context, user, 'passkey')
+    },
+  }),
+  signOut: anyone.post('/sign-out', {
+    response: done,
+    endsImpersonation: true,
+    handle: async ({ signedIn, ctx, c }) => {
+      if (signedIn !== null) await endSession(ctx.db, signedIn.user, signedIn.session.id)
+      c.header('set-cookie', buildExpiredSessionCookie(ctx.config))
+      return { done: true as const }
+    },
+  }),
+}

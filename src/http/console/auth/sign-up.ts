@@ -2,6 +2,7 @@
  * Sign-up, with a verified e-mail address if e-mail is configured; and the set-up of an operator by one-time link. The
  * account is created only after verification, so nobody can take an address of somebody else.
  */
+import { z } from 'zod'
 import { accountByEmail, createAccount } from '../../../accounts/accounts.ts'
 import { cleanEmail, cleanName, cleanTimezone, type EmailAddress } from '../../../accounts/fields.ts'
 import { apiError } from '../../../errors.ts'
@@ -28,9 +29,25 @@ import { isUniqueViolation, isExpectationFailure } from '../../../db/store-error
 import { grantTrialCredit } from '../../api/trial-credit.ts'
 import { publicUrlOf, consoleLink } from '../../public-urls.ts'
 import { checkOperatorLink } from '../../../users/access-links.ts'
-import { authContract } from '../contract/auth.ts'
-import { sendEmail, endpoint, type Endpoint, type ConsoleContext } from '../context.ts'
-import { startSession } from './sign-in.ts'
+import { emailInput, language, passwordInput } from '../../api/json-schemas.ts'
+import { sendEmail, anyone, type ConsoleContext, type ContextWithBody } from '../context.ts'
+import { signedInResponse, startSession, tokenInput } from './sign-in.ts'
+
+const userFields = {
+  email: emailInput,
+  password: passwordInput,
+  name: z.string().max(200).default(''),
+  language: language.default('en'),
+}
+const signUpBody = z.strictObject({
+  ...userFields,
+  timezone: z.string().max(100).optional(),
+  /** An invite code; required if `features.sign_up` is `invite`. */
+  invite: z.string().max(100).optional(),
+  /** A promotion code. Without one, a running promotion that requires no code applies. */
+  promotion: z.string().max(100).optional(),
+})
+const setUpBody = z.strictObject({ token: tokenInput, ...userFields })
 
 /** A sign-up, stored in the one-time token until the address is verified. */
 interface SignUpRequest {
@@ -43,7 +60,7 @@ interface SignUpRequest {
   readonly promotion: string | null
 }
 
-type SignUpContext = ConsoleContext<typeof authContract.signUp>
+type SignUpContext = ContextWithBody<typeof signUpBody>
 
 function toUserInput(
   request: SignUpRequest,
@@ -142,18 +159,7 @@ async function signUp(context: SignUpContext) {
   return { status: 'verify_email' as const }
 }
 
-async function verifyEmail(context: ConsoleContext<typeof authContract.verifyEmail>) {
-  const { ctx, body } = context
-  await ctx.authThrottle.count('link-address', { address: context.address })
-  const { detail } = await consumeOneTimeToken(ctx.db, body.token, 'verify-email')
-  return startSession(
-    context,
-    await completeSignUp(context, detail as object as SignUpRequest, true),
-    'sign-up',
-  )
-}
-
-async function setUp(context: ConsoleContext<typeof authContract.setUp>) {
+async function setUp(context: ContextWithBody<typeof setUpBody>) {
   const { ctx, body } = context
   const { db, authThrottle } = ctx
   await authThrottle.count('link-address', { address: context.address })
@@ -175,8 +181,32 @@ async function setUp(context: ConsoleContext<typeof authContract.setUp>) {
   return startSession(context, user, 'set-up')
 }
 
-export const signUpEndpoints: readonly Endpoint[] = [
-  endpoint(authContract.signUp, signUp),
-  endpoint(authContract.verifyEmail, verifyEmail),
-  endpoint(authContract.setUp, setUp),
-]
+/** Links carry their token after `#`, which browsers do not send to servers: `/set-up#…`, `/verify-email#…`. */
+export const signUpEndpoints = {
+  /** `verify_email`: a link was sent by e-mail. The response does not reveal whether the address is known. */
+  signUp: anyone.post('/sign-up', {
+    body: signUpBody,
+    response: z.discriminatedUnion('status', [
+      signedInResponse,
+      z.object({ status: z.literal('verify_email') }),
+    ]),
+    handle: signUp,
+  }),
+  verifyEmail: anyone.post('/verify-email', {
+    body: z.strictObject({ token: tokenInput }),
+    response: signedInResponse,
+    handle: async (context) => {
+      const { ctx, body } = context
+      await ctx.authThrottle.count('link-address', { address: context.address })
+      const { detail } = await consumeOneTimeToken(ctx.db, body.token, 'verify-email')
+      const user = await completeSignUp(context, detail as object as SignUpRequest, true)
+      return startSession(context, user, 'sign-up')
+    },
+  }),
+  /** Creates the operator of a set-up link. */
+  setUp: anyone.post('/set-up', {
+    body: setUpBody,
+    response: signedInResponse,
+    handle: setUp,
+  }),
+}

@@ -2,6 +2,7 @@
  * Monthly statements: opening + credits − charges = closing, to the last digit. A charge counts in the month in which its
  * request was admitted, as in caps and usage. So the sums come from the roll-ups, and no page reads a month of entries.
  */
+import { z } from 'zod'
 import type { Account } from '../../../accounts/accounts.ts'
 import { apiError } from '../../../errors.ts'
 import { dateOf, monthEndOf } from '../../../ledger/periods.ts'
@@ -9,29 +10,38 @@ import { formatAmount } from '../../../lib/money.ts'
 import { currency } from '../../../usage/request-records.ts'
 import { usageBetween, usageBy, usageByDay } from '../../../usage/reports.ts'
 import { creditsBetween, firstMovementAt } from '../../../usage/statement.ts'
+import { money, sums, time } from '../../api/json-schemas.ts'
 import { formatTime } from '../../api/json-values.ts'
-import { billingContract, type Statement } from '../contract/billing.ts'
 import { serializeSums } from '../usage/usage-sums.ts'
 import { monthStartOf } from '../../api/time-buckets.ts'
-import { endpoint, type Endpoint, type ConsoleContext } from '../context.ts'
+import { customer, type ConsoleContext } from '../context.ts'
+
+const statementSchema = z.object({
+  /** `2026-11`, in the account's time zone. */
+  month: z.string(),
+  timezone: z.string(),
+  from: time,
+  to: time,
+  /** The month is over and its figures no longer change. */
+  final: z.boolean(),
+  account: z.object({ id: z.string(), email: z.string(), name: z.string() }),
+  currency: z.string(),
+  /** opening + credits − charges = closing, to the last digit. */
+  opening: money,
+  credits: money,
+  charges: money,
+  closing: money,
+  /** Every credit of the month, oldest first. */
+  credit_lines: z.array(
+    z.object({ time, source: z.string().nullable(), reason: z.string().nullable(), amount: money }),
+  ),
+  models: z.array(sums.extend({ model: z.string() })),
+  days: z.array(sums.extend({ day: z.string() })),
+})
+export type Statement = z.infer<typeof statementSchema>
 
 /** By then, requests that were open at the end of the month have been settled. */
 const finalAfterMs = 24 * 3_600_000
-
-function formatMonth(timezone: string, at: number): string {
-  return dateOf(timezone, at).slice(0, 7)
-}
-
-async function listMonths({ ctx, account }: ConsoleContext) {
-  const first = await firstMovementAt(ctx.db, account.id)
-  const names: string[] = []
-  if (first === null) return { data: names }
-  const { timezone } = account
-  for (let at = monthStartOf(timezone, first); at <= Date.now(); at = monthEndOf(timezone, at)) {
-    names.unshift(formatMonth(timezone, at))
-  }
-  return { data: names }
-}
 
 /** The start and end of a month in the account's time zone. Throws 404 for a future month, or one before the account. */
 function getMonthRange({ timezone, createdAt }: Account, month: string): readonly [number, number] {
@@ -47,11 +57,9 @@ function sumNanos(credits: readonly { readonly amountNanos: bigint }[]): bigint 
   return credits.reduce((sum, { amountNanos }) => sum + amountNanos, 0n)
 }
 
-async function readStatement(context: ConsoleContext): Promise<Statement> {
-  const { ctx, account } = context
+async function readStatement({ ctx, account }: ConsoleContext, month: string): Promise<Statement> {
   const { db } = ctx
   const { id, email, name, timezone } = account
-  const month = context.param('month')
   const [from, to] = getMonthRange(account, month)
   const filter = { account: id, from, to }
   const [{ balance }, credits, laterCredits, used, later, models, days] = await Promise.all([
@@ -88,7 +96,21 @@ async function readStatement(context: ConsoleContext): Promise<Statement> {
   }
 }
 
-export const statementEndpoints: readonly Endpoint[] = [
-  endpoint(billingContract.statements, listMonths),
-  endpoint(billingContract.statement, readStatement),
-]
+export const statementEndpoints = {
+  /** The months with a statement, newest first. */
+  statements: customer.get('/billing/statements', {
+    response: z.object({ data: z.array(z.string()) }),
+    handle: async ({ ctx, account: { id, timezone } }) => {
+      const first = await firstMovementAt(ctx.db, id)
+      const data: string[] = []
+      if (first === null) return { data }
+      for (let at = monthStartOf(timezone, first); at <= Date.now(); at = monthEndOf(timezone, at))
+        data.unshift(dateOf(timezone, at).slice(0, 7))
+      return { data }
+    },
+  }),
+  statement: customer.get('/billing/statements/{month}', {
+    response: statementSchema,
+    handle: (context) => readStatement(context, context.params.month),
+  }),
+}

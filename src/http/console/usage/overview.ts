@@ -1,4 +1,5 @@
 /** The customer's overview: balance, spend against caps, and how long the balance will last. */
+import { z } from 'zod'
 import { listKeys } from '../../../accounts/keys.ts'
 import type { Account } from '../../../accounts/accounts.ts'
 import { dayEndOf, monthEndOf } from '../../../ledger/periods.ts'
@@ -8,12 +9,12 @@ import { wasCapReached } from '../../../notifications/notifications.ts'
 import { isServed } from '../account/models.ts'
 import { usageBetween, usageBy, type UsageGroup, type UsageSums } from '../../../usage/reports.ts'
 import { currency } from '../../../usage/request-records.ts'
+import { money, sums, time } from '../../api/json-schemas.ts'
 import { formatTime } from '../../api/json-values.ts'
-import { listOpenIncidents, serializeOpenIncident } from '../../api/open-incidents.ts'
+import { listOpenIncidents, openIncident, serializeOpenIncident } from '../../api/open-incidents.ts'
 import { visibleIncidents } from '../../status/state.ts'
-import { usageContract } from '../contract/usage.ts'
 import { isStale, findUnusualUse } from '../account/keys.ts'
-import { bucketPoints, serializeSums, sumAll } from './usage-sums.ts'
+import { bucketPoints, pointSchema, serializeSums, sumAll } from './usage-sums.ts'
 import {
   dayStartOf,
   dayStartsBetween,
@@ -22,7 +23,44 @@ import {
   monthStartOf,
 } from '../../api/time-buckets.ts'
 import { last24HoursStart, spanStart } from '../../api/time-spans.ts'
-import { endpoint, type Endpoint, type ConsoleContext } from '../context.ts'
+import { customer, type ConsoleContext } from '../context.ts'
+
+/** Spend against a cap. `projected_at` is when it will be reached at the average rate of the last days. */
+const capState = z.object({
+  cap: money.nullable(),
+  spent: money,
+  /** 0 to 1, or above 1 if exceeded; null without a cap. */
+  share: z.number().nullable(),
+  /** Requests are rejected until `resets_at`. */
+  reached: z.boolean(),
+  resets_at: time,
+  projected_at: time.nullable(),
+})
+
+const overviewSchema = z.object({
+  currency: z.string(),
+  balance: money,
+  held: money,
+  available: money,
+  today: sums,
+  month: sums,
+  caps: z.object({ daily: capState, monthly: capState }),
+  /** Open public incidents. */
+  incidents: z.array(openIncident),
+  /** Whether there is a status page. */
+  status_page: z.boolean(),
+  /** Days until the balance is used up at the average rate of the last seven days; null: nothing was spent. */
+  runway_days: z.number().nullable(),
+  /** The spans `24h` by hour and `30d` by day. */
+  hours: z.array(pointSchema),
+  days: z.array(pointSchema),
+  keys: z.object({ active: z.int(), stale: z.int(), unusual: z.int() }),
+  /** Progress of the first steps. */
+  steps: z.object({ has_balance: z.boolean(), has_key: z.boolean(), has_request: z.boolean() }),
+  /** A model that is priced and served, for code examples; null: none. */
+  example_model: z.string().nullable(),
+})
+export type Overview = z.infer<typeof overviewSchema>
 
 const dayMs = 24 * hourMs
 /** The days whose average spend the runway and the projections are based on. */
@@ -146,4 +184,6 @@ async function readOverview(context: ConsoleContext) {
   }
 }
 
-export const overviewEndpoints: readonly Endpoint[] = [endpoint(usageContract.overview, readOverview)]
+export const overviewEndpoints = {
+  overview: customer.get('/overview', { response: overviewSchema, handle: readOverview }),
+}

@@ -1,4 +1,5 @@
 /** An account's requests: a list in pages, and each request with its bill. */
+import { z } from 'zod'
 import type { Account } from '../../../accounts/accounts.ts'
 import { namesOfKeys } from '../../../accounts/keys.ts'
 import { notFound } from '../../../errors.ts'
@@ -10,12 +11,55 @@ import {
   type StoredRequest,
 } from '../../../usage/request-pages.ts'
 import { wasClamped } from '../../../usage/request-records.ts'
-import { decodeCursor, encodeCursor, parseTime, formatTime } from '../../api/json-values.ts'
+import { money, outcome, time } from '../../api/json-schemas.ts'
+import { parseTime, formatTime } from '../../api/json-values.ts'
 import { parseFrom } from '../../api/time-spans.ts'
-import { readBill } from '../../api/request-bill.ts'
-import { usageContract, type RequestRow } from '../contract/usage.ts'
-import { findFailure } from '../../api/request-failures.ts'
-import { endpoint, type Endpoint, type ConsoleContext } from '../context.ts'
+import { bill, readBill } from '../../api/request-bill.ts'
+import { failure, findFailure } from '../../api/request-failures.ts'
+import { currencyColumn, dayColumn } from '../../csv-export.ts'
+import { customer } from '../context.ts'
+import { timeRange } from './usage.ts'
+
+const requestSchema = z.object({
+  request_id: z.string(),
+  time,
+  key: z.string(),
+  key_name: z.string(),
+  model: z.string(),
+  http_status: z.int(),
+  outcome,
+  stream: z.boolean(),
+  finish: z.string().nullable(),
+  prompt_tokens: z.int(),
+  cached_tokens: z.int(),
+  cache_write_tokens: z.int(),
+  completion_tokens: z.int(),
+  reasoning_tokens: z.int(),
+  usage_source: z.enum(['provider', 'estimate']).nullable(),
+  cost: money,
+  first_token_ms: z.number().nullable(),
+  duration_ms: z.number(),
+  error_code: z.string().nullable(),
+  /** How many rejected requests this stands for; 1 for all others. */
+  count: z.int(),
+})
+export type RequestRow = z.infer<typeof requestSchema>
+
+const requestDetail = requestSchema.extend({
+  failure: failure.nullable(),
+  /** The provider reported more tokens than the context of the model; charged up to the context. */
+  usage_clamped: z.boolean(),
+  bill: bill.nullable(),
+})
+export type RequestDetail = z.infer<typeof requestDetail>
+
+const filters = {
+  ...timeRange,
+  outcome: outcome.optional(),
+  /** Only unsuccessful requests: rejected, failed, truncated or ended. */
+  errors: z.literal('true').optional(),
+  request_id: z.string().max(100).optional(),
+}
 
 function serializeRequest(row: StoredRequest, names: ReadonlyMap<string, string>): RequestRow {
   return {
@@ -42,11 +86,9 @@ function serializeRequest(row: StoredRequest, names: ReadonlyMap<string, string>
   }
 }
 
-type Query = ConsoleContext<typeof usageContract.requests>['query']
-
 function toRequestFilter(
   { id, timezone }: Account,
-  query: Omit<Query, 'limit' | 'cursor'>,
+  query: z.infer<z.ZodObject<typeof filters>>,
 ): RequestRowFilter {
   return {
     account: id,
@@ -60,28 +102,54 @@ function toRequestFilter(
   }
 }
 
-async function listRequests({ ctx, account, query }: ConsoleContext<typeof usageContract.requests>) {
-  const { limit, cursor, ...rest } = query
-  const page = { limit, cursor: decodeCursor(cursor, /^\d+\.\d+$/) }
-  const { rows, next } = await listRequestRows(ctx.db, toRequestFilter(account, rest), page)
-  const names = await namesOfKeys(ctx.db, [...new Set(rows.map((row) => row.key_id))])
-  return { data: rows.map((row) => serializeRequest(row, names)), next: encodeCursor(next) }
+export const requestEndpoints = {
+  /** Newest first. A page may be short although `next` is set, because a page reads a limited number of rows. */
+  requests: customer.page('/requests', {
+    filters,
+    item: requestSchema,
+    cursor: /^\d+\.\d+$/,
+    csv: [
+      'time',
+      'request_id',
+      'key',
+      'key_name',
+      'model',
+      'outcome',
+      'http_status',
+      'error_code',
+      'stream',
+      'finish',
+      'prompt_tokens',
+      'cached_tokens',
+      'cache_write_tokens',
+      'completion_tokens',
+      'reasoning_tokens',
+      'usage_source',
+      'cost',
+      'first_token_ms',
+      'duration_ms',
+      'count',
+      currencyColumn,
+      dayColumn,
+    ],
+    async handle({ ctx, account, query, page }) {
+      const { rows, next } = await listRequestRows(ctx.db, toRequestFilter(account, query), page)
+      const names = await namesOfKeys(ctx.db, [...new Set(rows.map((row) => row.key_id))])
+      return { data: rows.map((row) => serializeRequest(row, names)), next }
+    },
+  }),
+  request: customer.get('/requests/{id}', {
+    response: requestDetail,
+    async handle({ ctx, accountId, params }) {
+      const row = await requestRowById(ctx.db, accountId, params.id)
+      if (row === undefined) throw notFound('Request')
+      const names = await namesOfKeys(ctx.db, [row.key_id])
+      return {
+        ...serializeRequest(row, names),
+        failure: findFailure(row),
+        usage_clamped: wasClamped(row),
+        bill: await readBill(ctx.db, row),
+      }
+    },
+  }),
 }
-
-async function readRequest(context: ConsoleContext) {
-  const { ctx, accountId } = context
-  const row = await requestRowById(ctx.db, accountId, context.param('id'))
-  if (row === undefined) throw notFound('Request')
-  const names = await namesOfKeys(ctx.db, [row.key_id])
-  return {
-    ...serializeRequest(row, names),
-    failure: findFailure(row),
-    usage_clamped: wasClamped(row),
-    bill: await readBill(ctx.db, row),
-  }
-}
-
-export const requestEndpoints: readonly Endpoint[] = [
-  endpoint(usageContract.requests, listRequests),
-  endpoint(usageContract.request, readRequest),
-]

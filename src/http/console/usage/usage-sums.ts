@@ -1,13 +1,23 @@
 /** Sums of requests in JSON, and as the points of a chart without gaps. */
+import type { z } from 'zod'
 import type { Db } from '../../../db/db.ts'
 import { formatAmount } from '../../../lib/money.ts'
-import { usageBy, type UsageFilter, type UsageGroup, type UsageSums } from '../../../usage/reports.ts'
+import {
+  addSums,
+  usageBy,
+  type UsageFilter,
+  type UsageGroup,
+  type UsageSums,
+} from '../../../usage/reports.ts'
 import { formatTime } from '../../api/json-values.ts'
-import type { Sums } from '../../api/json-schemas.ts'
-import type { Point } from '../contract/usage.ts'
+import { sums, time, type Sums } from '../../api/json-schemas.ts'
 import { dayStartsBetween, bucketByStart, hourStartsBetween } from '../../api/time-buckets.ts'
 
-export const zeroSums: UsageSums = {
+/** `time` is the start of the hour or day in the account's time zone. */
+export const pointSchema = sums.extend({ time })
+export type Point = z.infer<typeof pointSchema>
+
+const zeroSums: UsageSums = {
   requests: 0,
   errors: 0,
   promptTokens: 0,
@@ -17,29 +27,17 @@ export const zeroSums: UsageSums = {
   requestsWithoutCost: 0,
 }
 
-export function serializeSums(sums: UsageSums): Sums {
+export function serializeSums(summed: UsageSums): Sums {
   return {
-    requests: sums.requests,
-    errors: sums.errors,
-    prompt_tokens: sums.promptTokens,
-    completion_tokens: sums.completionTokens,
-    cost: formatAmount(sums.costNanos),
+    requests: summed.requests,
+    errors: summed.errors,
+    prompt_tokens: summed.promptTokens,
+    completion_tokens: summed.completionTokens,
+    cost: formatAmount(summed.costNanos),
   }
 }
 
-export function addSums(left: UsageSums, right: UsageSums): UsageSums {
-  return {
-    requests: left.requests + right.requests,
-    errors: left.errors + right.errors,
-    promptTokens: left.promptTokens + right.promptTokens,
-    completionTokens: left.completionTokens + right.completionTokens,
-    costNanos: left.costNanos + right.costNanos,
-    upstreamCostNanos: left.upstreamCostNanos + right.upstreamCostNanos,
-    requestsWithoutCost: left.requestsWithoutCost + right.requestsWithoutCost,
-  }
-}
-
-export interface UsageRange extends UsageFilter {
+interface UsageRange extends UsageFilter {
   readonly account: string
   readonly from: number
   readonly to: number
