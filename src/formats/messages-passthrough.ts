@@ -33,7 +33,8 @@ export class MessagesPassthrough {
     this.#meter = meter
   }
 
-  encode(event: ReceivedEvent): Buffer | null {
+  encode(_chunk: unknown, _facts: unknown, event: ReceivedEvent | null): Buffer | null {
+    if (!event) return null
     switch (event.name === '' ? eventType(event.text) : event.name) {
       case 'content_block_start':
         this.#log.start(blockIndex(event.text), this.#meter.tokens)

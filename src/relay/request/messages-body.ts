@@ -4,38 +4,30 @@
  * Anthropic would reject it.
  */
 import { isForeignThinking, foreignSignatureMarker } from '../../formats/thinking-signature.ts'
-import type { JsonMember } from '../../lib/json/json-scanner.ts'
 import { getNumber, getObject, getObjects, type Json } from '../../providers/json-fields.ts'
 import type { NativeEdits } from '../../providers/provider.ts'
+import type { MessagesRequest } from './messages-request.ts'
 import { patchBody } from './request-body.ts'
-
-export interface MessagesBody {
-  readonly text: Buffer
-  readonly members: readonly JsonMember[]
-  readonly maxTokens: number
-  parsed(): Json
-}
 
 /** Anthropic's minimum for a thinking budget. */
 const minThinkingBudget = 1024
 
-export function patchMessagesBody(body: MessagesBody, edits: NativeEdits): Buffer[] {
-  const { text, members, maxTokens } = body
+export function patchMessagesBody(body: MessagesRequest, edits: NativeEdits): Buffer[] {
   const changes = new Map<string, string>()
   if (edits.model !== null) changes.set('model', JSON.stringify(edits.model))
   for (const [name, value] of Object.entries(edits.extra ?? {})) changes.set(name, JSON.stringify(value))
   const maximum = edits.maximumTokens
-  if (maximum !== null && maximum < maxTokens) {
+  if (maximum !== null && maximum < body.maxOutputTokens) {
     changes.set('max_tokens', String(maximum))
     const thinking = limitThinking(body, maximum)
     if (thinking) changes.set('thinking', JSON.stringify(thinking))
   }
-  if (text.includes(foreignSignatureMarker)) dropForeignThinking(body.parsed(), changes)
-  return patchBody(text, members, changes, edits.model === null ? 'model' : undefined)
+  if (body.text.includes(foreignSignatureMarker)) dropForeignThinking(body.parsed(), changes)
+  return patchBody(body, changes, edits.model === null ? 'model' : undefined)
 }
 
 /** A thinking budget is part of the maximum and must be smaller. */
-function limitThinking(body: MessagesBody, maximum: number): Json | undefined {
+function limitThinking(body: MessagesRequest, maximum: number): Json | undefined {
   if (!body.text.includes('"budget_tokens"')) return undefined
   const thinking = getObject(body.parsed(), 'thinking')
   const budget = thinking && getNumber(thinking, 'budget_tokens')

@@ -4,35 +4,24 @@ import { MessagesPassthrough } from '../../formats/messages-passthrough.ts'
 import { translateMessagesRequest } from '../../formats/messages-request.ts'
 import { MessagesStreamEncoder } from '../../formats/messages-stream.ts'
 import { capabilitiesOf } from '../../formats/provider-capabilities.ts'
-import type { SseEvent } from '../../lib/sse/sse-event.ts'
+import type { Json } from '../../providers/json-fields.ts'
 import { hintsRejectedBy } from '../../providers/openai/openai-models.ts'
-import type { BodyEdits, Chunk, NativeRequest, Provider } from '../../providers/provider.ts'
+import type { BodyEdits, Chunk, Provider } from '../../providers/provider.ts'
 import { withoutHints } from '../../providers/request-hints.ts'
-import type { StreamConclusion, StreamEncoder, RequestEncoding } from './caller-format.ts'
-import type { ChunkFacts, UsageMeter } from '../streaming/usage-meter.ts'
-
-type Json = Readonly<Record<string, unknown>>
-
-/** The caller's request. */
-interface MessagesSource {
-  readonly stream: boolean
-  readonly maxOutputTokens: number
-  inputTokens(): number
-  parsed(): Json
-}
+import type { StreamEncoder, RequestEncoding } from './caller-format.ts'
+import type { MessagesRequest } from './messages-request.ts'
+import type { UsageMeter } from '../streaming/usage-meter.ts'
 
 /** For a provider that has Anthropic's format: nothing is translated. */
 export class PassthroughMessagesEncoding implements RequestEncoding {
   readonly isPassthrough = true
   readonly stream: boolean
   readonly maxOutputField = 'max_tokens'
-  readonly native: NativeRequest
-  readonly #source: MessagesSource
+  readonly native: MessagesRequest
 
-  constructor(source: MessagesSource, native: NativeRequest) {
-    this.stream = source.stream
-    this.native = native
-    this.#source = source
+  constructor(request: MessagesRequest) {
+    this.stream = request.stream
+    this.native = request
   }
 
   encode({ model, maximum }: BodyEdits): Buffer[] {
@@ -40,27 +29,11 @@ export class PassthroughMessagesEncoding implements RequestEncoding {
   }
 
   parsed(): Json {
-    return this.#source.parsed()
+    return this.native.parsed()
   }
 
   streamEncoder(meter: UsageMeter): StreamEncoder {
-    return new PassthroughStreamEncoder(meter)
-  }
-}
-
-class PassthroughStreamEncoder implements StreamEncoder {
-  readonly #passthrough: MessagesPassthrough
-
-  constructor(meter: UsageMeter) {
-    this.#passthrough = new MessagesPassthrough(meter)
-  }
-
-  encode(_chunk: unknown, _facts: ChunkFacts, event: SseEvent | null): Buffer | null {
-    return event && this.#passthrough.encode(event)
-  }
-
-  finalEvents(conclusion: StreamConclusion): Buffer[] {
-    return this.#passthrough.finalEvents(conclusion)
+    return new MessagesPassthrough(meter)
   }
 }
 
@@ -70,20 +43,20 @@ export class TranslatedMessagesEncoding implements RequestEncoding {
   readonly stream: boolean
   readonly maxOutputField = null
   readonly callerMaximumTokens: number
-  readonly #source: MessagesSource
+  readonly #request: MessagesRequest
   readonly #provider: Provider
   #chat: Json | undefined
 
-  constructor(source: MessagesSource, provider: Provider) {
-    this.stream = source.stream
-    this.callerMaximumTokens = source.maxOutputTokens
-    this.#source = source
+  constructor(request: MessagesRequest, provider: Provider) {
+    this.stream = request.stream
+    this.callerMaximumTokens = request.maxOutputTokens
+    this.#request = request
     this.#provider = provider
   }
 
   /** Throws `UnsupportedFeatureError` for features that only Anthropic has. */
   parsed(): Json {
-    this.#chat ??= translateMessagesRequest(this.#source.parsed(), capabilitiesOf(this.#provider))
+    this.#chat ??= translateMessagesRequest(this.#request.parsed(), capabilitiesOf(this.#provider))
     return this.#chat
   }
 
@@ -106,11 +79,11 @@ export class TranslatedMessagesEncoding implements RequestEncoding {
   }
 
   get #context(): ResponseContext {
-    const source = this.#source
+    const request = this.#request
     return {
       provider: this.#provider.name,
-      request: source.parsed(),
-      inputTokens: () => source.inputTokens(),
+      request: request.parsed(),
+      inputTokens: () => request.inputTokens(),
     }
   }
 }

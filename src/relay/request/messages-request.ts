@@ -7,17 +7,14 @@ import { apiError, type ApiError } from '../../errors.ts'
 import { messagesErrorEvent } from '../../formats/messages-error.ts'
 import { ping } from '../../formats/messages-events.ts'
 import type { JsonMember } from '../../lib/json/json-scanner.ts'
-import type { NativeRequest, Provider } from '../../providers/provider.ts'
+import type { NativeEdits, NativeRequest, Provider } from '../../providers/provider.ts'
 import type { CallerFormat, CallerRequest, RequestEncoding } from './caller-format.ts'
-import type { EmbeddedData } from './token-estimate.ts'
 import { MessageScanner } from './message-scanner.ts'
 import { estimateMessagesInput } from './messages-token-estimate.ts'
 import { PassthroughMessagesEncoding, TranslatedMessagesEncoding } from './messages-encoding.ts'
 import { patchMessagesBody } from './messages-body.ts'
-import { scanBody } from './request-body.ts'
+import { scanBody, ScannedRequest, type ScannedBody } from './request-body.ts'
 import { assertNoLookalike, parseBoolean, parseModel, parseNumber, invalidModel } from './request-fields.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 export const messagesFormat: CallerFormat = {
   keepAlive: ping,
@@ -65,18 +62,13 @@ export interface MessagesReadOptions {
 
 /** Throws `invalid_json`, or `invalid_request` with the field in `param`. */
 export function readMessagesRequest(body: Buffer, options: MessagesReadOptions): MessagesRequest {
-  const { text, members, scanner } = scanBody(body, () => new MessageScanner({ knownDataOnly: true }))
-  const fields = readMessagesFields(text, members, options.isTokenCount)
-  scanner.validate()
-  const size = { bytes: body.length, embedded: scanner.embedded }
-  return new MessagesRequest({ text, members, headers: formatHeaders(options.headers), ...fields, ...size })
+  const scanned = scanBody(body, () => new MessageScanner({ knownDataOnly: true }))
+  const fields = readMessagesFields(scanned.text, scanned.members, options.isTokenCount)
+  scanned.scanner.validate()
+  return new MessagesRequest(scanned, fields, formatHeaders(options.headers))
 }
 
-interface MessagesFields {
-  readonly model: string
-  readonly stream: boolean
-  readonly maxTokens: number
-}
+type MessagesFields = Pick<MessagesRequest, 'model' | 'stream' | 'maxOutputTokens'>
 
 function readMessagesFields(
   body: Buffer,
@@ -102,7 +94,7 @@ function readMessagesFields(
       message: 'Missing `max_tokens`: must be an integer of at least 1.',
     })
   }
-  return { model, stream: stream && !isTokenCount, maxTokens: maxTokens ?? 1 }
+  return { model, stream: stream && !isTokenCount, maxOutputTokens: maxTokens ?? 1 }
 }
 
 /** Anthropic's libraries continue without threads when they find this error code. */
@@ -113,53 +105,33 @@ function providerStateError(param: string): ApiError {
   return apiError('invalid_request', { param, message, ...(param === 'thread' ? threadDetails : {}) })
 }
 
-interface MessagesRequestParts extends MessagesFields {
-  readonly text: Buffer
-  readonly members: readonly JsonMember[]
-  readonly headers: NativeRequest['headers']
-  readonly bytes: number
-  readonly embedded: EmbeddedData
-}
-
-export class MessagesRequest implements CallerRequest {
+export class MessagesRequest extends ScannedRequest implements CallerRequest, NativeRequest {
   readonly format = messagesFormat
-  readonly bytes: number
-  readonly embedded: EmbeddedData
   readonly model: string
   readonly stream: boolean
   readonly n = 1
   readonly maxOutputTokens: number
-  readonly #parts: MessagesRequestParts
-  #parsed: Json | undefined
-  #inputTokens: number | undefined
+  readonly headers: NativeRequest['headers']
 
-  constructor(parts: MessagesRequestParts) {
-    this.bytes = parts.bytes
-    this.embedded = parts.embedded
-    this.model = parts.model
-    this.stream = parts.stream
-    this.maxOutputTokens = parts.maxTokens
-    this.#parts = parts
+  constructor(scanned: ScannedBody, fields: MessagesFields, headers: NativeRequest['headers']) {
+    super(scanned)
+    this.model = fields.model
+    this.stream = fields.stream
+    this.maxOutputTokens = fields.maxOutputTokens
+    this.headers = headers
   }
 
-  /** The request as an object, parsed on the first call. Must not be changed. */
-  parsed(): Json {
-    this.#parsed ??= JSON.parse(this.#parts.text.toString()) as Json
-    return this.#parsed
-  }
-
-  inputTokens(): number {
-    this.#inputTokens ??= estimateMessagesInput(this.parsed())
-    return this.#inputTokens
+  protected estimateInputTokens(): number {
+    return estimateMessagesInput(this.parsed())
   }
 
   encodingFor(provider: Provider): RequestEncoding {
-    if (provider.nativeFormat !== 'messages') return new TranslatedMessagesEncoding(this, provider)
-    const { text, members, headers } = this.#parts
-    const body = { text, members, maxTokens: this.maxOutputTokens, parsed: () => this.parsed() }
-    return new PassthroughMessagesEncoding(this, {
-      headers,
-      encode: (edits) => patchMessagesBody(body, edits),
-    })
+    return provider.nativeFormat === 'messages'
+      ? new PassthroughMessagesEncoding(this)
+      : new TranslatedMessagesEncoding(this, provider)
+  }
+
+  encode(edits: NativeEdits): Buffer[] {
+    return patchMessagesBody(this, edits)
   }
 }

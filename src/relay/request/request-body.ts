@@ -6,30 +6,31 @@
 import { apiError } from '../../errors.ts'
 import { type JsonMember, scanJsonObject } from '../../lib/json/json-scanner.ts'
 import type { BodyEdits, Provider } from '../../providers/provider.ts'
+import type { Json } from '../../providers/json-fields.ts'
 import { withoutSignedDetails } from '../../providers/reasoning-details.ts'
 import type { CallerRequest, StreamEncoder, RequestEncoding } from './caller-format.ts'
 import { openAIFormat, ChatStreamEncoder } from '../streaming/chat-stream-encoder.ts'
 import { inputEstimateForCharge, type EmbeddedData } from './token-estimate.ts'
 import { MessageScanner, type Span } from './message-scanner.ts'
 import type { UsageMeter } from '../streaming/usage-meter.ts'
-import { type OutputMaximumField, readFields, type RequestFields } from './request-fields.ts'
-
-export type { OutputMaximumField }
+import { readFields, type OutputMaximumField, type RequestFields } from './request-fields.ts'
 
 /**
  * Parses a chat completion request. Throws `invalid_json`, or `invalid_request` with the field in `param`. The provider
  * validates the content of the messages and all fields that the relay does not know.
  */
 export function readChatRequest(body: Buffer): ChatCompletionRequest {
-  const { text, members, scanner } = scanBody(body, () => new MessageScanner())
-  const fields = readFields(text, members)
-  scanner.validate()
-  const { embedded, thinking } = scanner
-  return new ChatCompletionRequest(text, members, fields, { bytes: body.length, embedded, thinking })
+  const scanned = scanBody(body, () => new MessageScanner())
+  const fields = readFields(scanned.text, scanned.members)
+  scanned.scanner.validate()
+  return new ChatCompletionRequest(scanned, fields)
 }
 
 /** A scanned body that all parsers read alike. */
 export interface ScannedBody {
+  /** The length of the body as received. */
+  readonly bytes: number
+  /** The body as received, or rewritten if it was ambiguous. */
   readonly text: Buffer
   readonly members: readonly JsonMember[]
   readonly scanner: MessageScanner
@@ -56,63 +57,67 @@ export function scanBody(body: Buffer, createScanner: () => MessageScanner): Sca
   if (members === undefined) {
     throw apiError('invalid_request', { message: 'The body is nested too deeply or has too many fields.' })
   }
-  return { text, members, scanner }
+  return { bytes: body.length, text, members, scanner }
 }
 
-/** A chat completion request, parsed and validated. */
-export class ChatCompletionRequest implements CallerRequest, RequestEncoding {
-  readonly format = openAIFormat
-  readonly isPassthrough = false
-  /** The length of the body as received. */
+/** What requests of all formats have in common. */
+export abstract class ScannedRequest {
   readonly bytes: number
-  /** Data embedded in the messages, for the hold's estimate. */
   readonly embedded: EmbeddedData
-  readonly model: string
-  readonly stream: boolean
-  /** The caller requests the usage in the stream. */
-  readonly includeUsage: boolean
-  /** The number of results requested; 1 by default. */
-  readonly n: number
-  /** The caller's maximum of output tokens, the smaller one if there are two; null: none. */
-  readonly maxOutputTokens: number | null
-  /** The field of this maximum. */
-  readonly maxOutputField: OutputMaximumField | null
-  /** The body as received, or rewritten if it was ambiguous. */
-  readonly body: Buffer
-  readonly #thinking: readonly Span[] | undefined
-  readonly #members: readonly JsonMember[]
-  readonly #fields: RequestFields
-  #parsed: Readonly<Record<string, unknown>> | undefined
+  readonly text: Buffer
+  readonly members: readonly JsonMember[]
+  #parsed: Json | undefined
   #inputTokens: number | undefined
 
-  constructor(
-    body: Buffer,
-    members: readonly JsonMember[],
-    fields: RequestFields,
-    size: Pick<MessageScanner, 'embedded' | 'thinking'> & { readonly bytes: number },
-  ) {
-    this.body = body
-    this.bytes = size.bytes
-    this.embedded = size.embedded
-    this.model = fields.model
-    this.stream = fields.stream
-    this.includeUsage = fields.includeUsage
-    this.n = fields.n
-    this.maxOutputTokens = fields.maxOutputTokens
-    this.maxOutputField = fields.maxOutputField
-    this.#thinking = size.thinking
-    this.#members = members
-    this.#fields = fields
+  constructor({ bytes, text, members, scanner }: ScannedBody) {
+    this.bytes = bytes
+    this.embedded = scanner.embedded
+    this.text = text
+    this.members = members
   }
 
-  /** The request as an object, parsed on the first call. Must not be changed. */
-  parsed(): Readonly<Record<string, unknown>> {
-    this.#parsed ??= JSON.parse(this.body.toString()) as Record<string, unknown>
+  parsed(): Json {
+    this.#parsed ??= JSON.parse(this.text.toString()) as Json
     return this.#parsed
   }
 
   inputTokens(): number {
-    return (this.#inputTokens ??= inputEstimateForCharge(this.parsed()))
+    return (this.#inputTokens ??= this.estimateInputTokens())
+  }
+
+  protected abstract estimateInputTokens(): number
+}
+
+/** A chat completion request, parsed and validated. */
+export class ChatCompletionRequest extends ScannedRequest implements CallerRequest, RequestEncoding {
+  readonly format = openAIFormat
+  readonly isPassthrough = false
+  readonly model: string
+  readonly stream: boolean
+  readonly n: number
+  readonly maxOutputTokens: number | null
+  readonly maxOutputField: OutputMaximumField | null
+  readonly #thinking: readonly Span[] | undefined
+  readonly #fields: RequestFields
+
+  constructor(scanned: ScannedBody, fields: RequestFields) {
+    super(scanned)
+    this.model = fields.model
+    this.stream = fields.stream
+    this.n = fields.n
+    this.maxOutputTokens = fields.maxOutputTokens
+    this.maxOutputField = fields.maxOutputField
+    this.#thinking = scanned.scanner.thinking
+    this.#fields = fields
+  }
+
+  /** The caller requests the usage in the stream. */
+  get includeUsage(): boolean {
+    return this.#fields.streamOptions['include_usage'] === true
+  }
+
+  protected estimateInputTokens(): number {
+    return inputEstimateForCharge(this.parsed())
   }
 
   encodingFor(_provider: Provider): RequestEncoding {
@@ -138,22 +143,22 @@ export class ChatCompletionRequest implements CallerRequest, RequestEncoding {
       const { include_usage: _, ...options } = this.#fields.streamOptions
       changes.set('stream_options', JSON.stringify({ ...options, include_usage: true }))
     }
-    return patchBody(this.body, this.#members, changes, hasNoOptions ? 'stream_options' : undefined)
+    return patchBody(this, changes, hasNoOptions ? 'stream_options' : undefined)
   }
 
   /** Drops reasoning that a provider with another API format has signed; keeps all other bytes. */
   #dropSignedThinking(changes: Map<string, string>, lists: readonly Span[]): void {
-    const messages = this.#members.find(({ key }) => key === 'messages') as JsonMember
+    const messages = this.members.find(({ key }) => key === 'messages') as JsonMember
     let text = ''
     let from = messages.start
     for (const { start, end } of lists) {
-      const details = JSON.parse(this.body.toString('utf8', start, end)) as unknown[]
+      const details = JSON.parse(this.text.toString('utf8', start, end)) as unknown[]
       const kept = withoutSignedDetails(details)
       if (kept.length === details.length) continue
-      text += this.body.toString('utf8', from, start) + JSON.stringify(kept)
+      text += this.text.toString('utf8', from, start) + JSON.stringify(kept)
       from = end
     }
-    if (text !== '') changes.set('messages', text + this.body.toString('utf8', from, messages.end))
+    if (text !== '') changes.set('messages', text + this.text.toString('utf8', from, messages.end))
   }
 
   #capOutputMaximum(changes: Map<string, string>, tokens: number, field: string): void {
@@ -169,8 +174,7 @@ export class ChatCompletionRequest implements CallerRequest, RequestEncoding {
  * @param changes JSON texts by key
  */
 export function patchBody(
-  text: Buffer,
-  members: readonly JsonMember[],
+  { text, members }: Pick<ScannedBody, 'text' | 'members'>,
   changes: ReadonlyMap<string, string>,
   dropped: string | undefined,
 ): Buffer[] {

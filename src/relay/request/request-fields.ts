@@ -13,8 +13,6 @@ export type OutputMaximumField = 'max_tokens' | 'max_completion_tokens'
 export interface RequestFields {
   readonly model: string
   readonly stream: boolean
-  /** The caller requests the usage in the stream. */
-  readonly includeUsage: boolean
   /** The caller's `stream_options`. */
   readonly streamOptions: Readonly<Record<string, unknown>>
   /** The number of results requested; 1 by default. */
@@ -81,7 +79,6 @@ export function readFields(body: Buffer, members: readonly JsonMember[]): Reques
   return {
     model,
     stream,
-    includeUsage: streamOptions['include_usage'] === true,
     streamOptions,
     n: n ?? 1,
     maxOutputTokens: (maxOutputField === 'max_tokens' ? old : current) ?? null,

@@ -3,6 +3,7 @@
  * looks at bytes only, which costs nothing; a charge counts characters by script. Images, audio and files are counted
  * by their kind, since their bytes say nothing about their tokens.
  */
+import { getObject, getObjects, isObject, type Json } from '../../providers/json-fields.ts'
 
 /**
  * An upper estimate for an image: OpenAI counts 1,445 by tiles at high detail (85 + 8 × 170) or 1,536 by patches,
@@ -152,30 +153,28 @@ function isWide(code: number): boolean {
  * tool calls), the definitions of tools and the response format, and embedded data by its kind. Roles and the format's
  * own keywords do not count.
  */
-export function inputEstimateForCharge(request: Readonly<Record<string, unknown>>): number {
+export function inputEstimateForCharge(request: Json): number {
   const count = new TokenCounter()
-  for (const message of listOf(request['messages'])) addMessage(count, message)
+  for (const message of getObjects(request, 'messages')) addMessage(count, message)
   for (const field of ['tools', 'functions', 'response_format']) addDefinition(count, request[field])
   return count.tokens
 }
 
-function addMessage(count: TokenCounter, message: unknown): void {
-  if (!isRecord(message)) return
+function addMessage(count: TokenCounter, message: Json): void {
   for (const field of ['name', 'reasoning_content', 'refusal']) addText(count, message[field])
   addText(count, message['content'])
-  for (const part of listOf(message['content'])) addPart(count, part)
-  addCall(count, message['function_call'])
-  for (const call of listOf(message['tool_calls'])) if (isRecord(call)) addCall(count, call['function'])
+  for (const part of getObjects(message, 'content')) addPart(count, part)
+  addCall(count, getObject(message, 'function_call'))
+  for (const call of getObjects(message, 'tool_calls')) addCall(count, getObject(call, 'function'))
 }
 
-function addPart(count: TokenCounter, part: unknown): void {
-  if (!isRecord(part)) return
+function addPart(count: TokenCounter, part: Json): void {
   for (const field of ['text', 'refusal', 'thinking']) addText(count, part[field])
   addEmbedded(count, part)
-  for (const inner of Object.values(part)) if (isRecord(inner)) addEmbedded(count, inner)
+  for (const inner of Object.values(part)) if (isObject(inner)) addEmbedded(count, inner)
 }
 
-function addEmbedded(count: TokenCounter, holder: Record<string, unknown>): void {
+function addEmbedded(count: TokenCounter, holder: Json): void {
   for (const [name, field] of embeddedFields) {
     const value = holder[name]
     if (typeof value !== 'string') continue
@@ -192,10 +191,9 @@ export const embeddedFields: readonly (readonly [name: string, field: EmbeddedFi
   ['file_data', 'file_data'],
 ]
 
-function addCall(count: TokenCounter, call: unknown): void {
-  if (!isRecord(call)) return
-  addText(count, call['name'])
-  addText(count, call['arguments'])
+function addCall(count: TokenCounter, call: Json | undefined): void {
+  addText(count, call?.['name'])
+  addText(count, call?.['arguments'])
 }
 
 function addDefinition(count: TokenCounter, definition: unknown): void {
@@ -204,12 +202,4 @@ function addDefinition(count: TokenCounter, definition: unknown): void {
 
 function addText(count: TokenCounter, value: unknown): void {
   if (typeof value === 'string') count.add(value)
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : []
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
