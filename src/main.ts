@@ -10,112 +10,54 @@ import { UsageError } from './cli/output.ts'
 import { version } from './lib/version.ts'
 import { errorMessage } from './lib/error-message.ts'
 
-interface Group {
-  readonly name: string
-  readonly summary: string
-  /** False if it works without a store or creates one. Default: true. */
-  readonly needsStore?: boolean
-  /** Loads the function that configures the command. */
-  readonly load: () => Promise<(command: Command) => void>
+/** Each module configures one group of commands. */
+const modules = {
+  serve: () => import('./cli/commands/serve.ts'),
+  doctor: () => import('./cli/doctor/doctor.ts'),
+  verify: () => import('./cli/commands/verify.ts'),
+  repair: () => import('./cli/commands/repair.ts'),
+  backup: () => import('./cli/commands/backup.ts'),
+  restore: () => import('./cli/commands/restore.ts'),
+  'rotate-key': () => import('./cli/commands/rotate-key.ts'),
+  move: () => import('./cli/commands/move.ts'),
+  admin: () => import('./cli/commands/admin.ts'),
+  account: () => import('./cli/commands/account.ts'),
+  key: () => import('./cli/commands/key.ts'),
+  upstream: () => import('./cli/commands/upstream.ts'),
+  model: () => import('./cli/commands/model.ts'),
+  route: () => import('./cli/commands/route.ts'),
+  requests: () => import('./cli/commands/requests.ts'),
+  seed: () => import('./cli/commands/seed.ts'),
+  node: () => import('./cli/commands/node.ts'),
+  docs: () => import('./cli/commands/docs.ts'),
 }
 
-const groups: readonly Group[] = [
-  {
-    name: 'serve',
-    summary: 'start the relay',
-    needsStore: false,
-    load: async () => (await import('./cli/commands/serve.ts')).configureServe,
-  },
-  {
-    name: 'doctor',
-    summary: 'check this installation and suggest fixes',
-    needsStore: false,
-    load: async () => (await import('./cli/doctor/doctor.ts')).configureDoctor,
-  },
-  {
-    name: 'verify',
-    summary: 'recompute the ledger from its journal',
-    load: async () => (await import('./cli/commands/verify.ts')).configureVerify,
-  },
-  {
-    name: 'repair',
-    summary: 'make a ledger consistent again that has text the store cannot keep',
-    load: async () => (await import('./cli/commands/repair.ts')).configureRepair,
-  },
-  {
-    name: 'backup',
-    summary: 'back up the database and its key, even while the relay is running',
-    load: async () => (await import('./cli/commands/backup.ts')).configureBackup,
-  },
-  {
-    name: 'restore',
-    summary: 'restore a backup',
-    needsStore: false,
-    load: async () => (await import('./cli/commands/restore.ts')).configureRestore,
-  },
-  {
-    name: 'rotate-key',
-    summary: 'replace the encryption key of stored credentials, even while the relay is running',
-    load: async () => (await import('./cli/commands/rotate-key.ts')).configureRotateKey,
-  },
-  {
-    name: 'move',
-    summary: 'migrate all data from SQLite to PostgreSQL, or back',
-    needsStore: false,
-    load: async () => (await import('./cli/commands/move.ts')).configureMove,
-  },
-  {
-    name: 'admin',
-    summary: 'create links for new operators',
-    load: async () => (await import('./cli/commands/admin.ts')).configureAdmin,
-  },
-  {
-    name: 'account',
-    summary: 'manage accounts, their credit, caps and limits',
-    load: async () => (await import('./cli/commands/account.ts')).configureAccount,
-  },
-  {
-    name: 'key',
-    summary: 'manage API keys',
-    load: async () => (await import('./cli/commands/key.ts')).configureKey,
-  },
-  {
-    name: 'upstream',
-    summary: 'manage upstreams and their credentials',
-    load: async () => (await import('./cli/commands/upstream.ts')).configureUpstream,
-  },
-  {
-    name: 'model',
-    summary: 'manage models, their prices and routes',
-    load: async () => (await import('./cli/commands/model.ts')).configureModel,
-  },
-  {
-    name: 'route',
-    summary: 'show which upstreams would serve a model, in which order, and why',
-    load: async () => (await import('./cli/commands/route.ts')).configureRoute,
-  },
-  {
-    name: 'requests',
-    summary: 'export requests as CSV',
-    load: async () => (await import('./cli/commands/requests.ts')).configureRequests,
-  },
-  {
-    name: 'seed',
-    summary: 'preview and add the reference models and prices',
-    load: async () => (await import('./cli/commands/seed.ts')).configureSeed,
-  },
-  {
-    name: 'node',
-    summary: 'manage the nodes of a cluster',
-    load: async () => (await import('./cli/commands/node.ts')).configureNode,
-  },
-  {
-    name: 'docs',
-    summary: 'write the page of all settings (docs/configuration.md)',
-    needsStore: false,
-    load: async () => (await import('./cli/commands/docs.ts')).configureDocs,
-  },
-]
+type CommandName = keyof typeof modules
+const commandNames = Object.keys(modules) as CommandName[]
+
+const summaries: Readonly<Record<CommandName, string>> = {
+  serve: 'start the relay',
+  doctor: 'check this installation and suggest fixes',
+  verify: 'recompute the ledger from its journal',
+  repair: 'make a ledger consistent again that has text the store cannot keep',
+  backup: 'back up the database and its key, even while the relay is running',
+  restore: 'restore a backup',
+  'rotate-key': 'replace the encryption key of stored credentials, even while the relay is running',
+  move: 'migrate all data from SQLite to PostgreSQL, or back',
+  admin: 'create links for new operators',
+  account: 'manage accounts, their credit, caps and limits',
+  key: 'manage API keys',
+  upstream: 'manage upstreams and their credentials',
+  model: 'manage models, their prices and routes',
+  route: 'show which upstreams would serve a model, in which order, and why',
+  requests: 'export requests as CSV',
+  seed: 'preview and add the reference models and prices',
+  node: 'manage the nodes of a cluster',
+  docs: 'write the page of all settings (docs/configuration.md)',
+}
+
+/** These work without a store or create one. */
+const commandsWithoutStore: readonly CommandName[] = ['serve', 'doctor', 'restore', 'move', 'docs']
 
 function usageError(text: string): string {
   return `sluice: ${singleLine(text).replace(/^error: /, '')} (see --help)\n`
@@ -143,17 +85,18 @@ function createProgram(): Command {
     .configureHelp({ optionDescription })
     .addHelpText('after', '\nAll settings are environment variables: see docs/configuration.md.')
     .exitOverride()
-  for (const { name, summary } of groups) program.command(name).description(summary)
-  let group: Group | undefined
+  for (const name of commandNames) program.command(name).description(summaries[name])
+  let name: CommandName | undefined
   program.hook('preSubcommand', async (_program, command) => {
-    group = groups.find(({ name }) => name === command.name())
-    if (group !== undefined) (await group.load())(command)
-    isRelay = group?.name === 'serve'
+    name = commandNames.find((each) => each === command.name())
+    if (name !== undefined) (await modules[name]()).configure(command)
+    isRelay = name === 'serve'
     // The relay logs its own crash.
     if (!isRelay) process.on('uncaughtException', (error) => process.exit(reportError(error)))
   })
   program.hook('preAction', async () => {
-    if (group?.needsStore !== false) (await import('./cli/require-store.ts')).requireStore()
+    if (name === undefined || !commandsWithoutStore.includes(name))
+      (await import('./cli/require-store.ts')).requireStore()
   })
   return program
 }

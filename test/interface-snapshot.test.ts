@@ -7,7 +7,7 @@
  */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
 import { Command } from 'commander'
@@ -95,18 +95,15 @@ function shapeOf(commands: readonly Command[]): CommandShape {
   )
 }
 
-/** Every command: each module under `src/cli/` exports one function that configures its command. */
+/** Every command: a module under `src/cli/` that has the name of a group of commands exports `configure`. */
 async function commandLine(): Promise<CommandShape> {
   const shapes: CommandShape = {}
   for (const { path } of product.filter((file) => file.path.startsWith('src/cli/'))) {
-    const exported = (await import(`../${path}`)) as Record<string, unknown>
-    for (const [name, configure] of Object.entries(exported)) {
-      const group = /^configure([A-Z]\w*)$/.exec(name)?.[1]?.toLowerCase()
-      if (group === undefined || typeof configure !== 'function') continue
-      const command = new Command(group)
-      ;(configure as (command: Command) => void)(command)
-      Object.assign(shapes, shapeOf([command]))
-    }
+    const { configure } = (await import(`../${path}`)) as { configure?: (command: Command) => void }
+    if (configure === undefined) continue
+    const command = new Command(basename(path, '.ts').replaceAll('-', ''))
+    configure(command)
+    Object.assign(shapes, shapeOf([command]))
   }
   return shapes
 }

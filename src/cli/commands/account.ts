@@ -130,7 +130,7 @@ async function set(idOrEmail: string, options: OutputOptions): Promise<void> {
 
 const accountHelp = "the account's id or e-mail address"
 
-export function configureAccount(command: Command): void {
+export function configure(command: Command): void {
   withJsonOption(
     command.command('create').argument('<email>', "the account holder's e-mail address"),
     'account create ann@example.com --tier standard',

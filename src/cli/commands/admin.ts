@@ -12,7 +12,7 @@ async function link(format: OutputOptions): Promise<void> {
   printResult(result, format, () => text)
 }
 
-export function configureAdmin(command: Command): void {
+export function configure(command: Command): void {
   withJsonOption(command.command('link'), 'admin link')
     .description('create a one-time link for a new operator')
     .action(link)

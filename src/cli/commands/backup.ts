@@ -49,7 +49,7 @@ async function run(name: string, options: ProgressOptions): Promise<void> {
   })
 }
 
-export function configureBackup(command: Command): void {
+export function configure(command: Command): void {
   withJsonOption(
     command.argument('<folder>', 'the new folder; must not exist'),
     'backup /var/backups/sluice-2026-11-21',

@@ -35,7 +35,7 @@ function write({ output: path, ...options }: DocsOptions): void {
   printResult({ path, changed }, options, () => (changed ? `Wrote ${path}.` : `${path} is up to date.`))
 }
 
-export function configureDocs(command: Command): void {
+export function configure(command: Command): void {
   withJsonOption(command, 'docs', 'docs --check')
     .option('--output <path>', 'the file to write', standardPath)
     .option('--check', 'write nothing; exit with 1 if the page is out of date')

@@ -79,7 +79,7 @@ async function remove(key: string, format: OutputOptions): Promise<void> {
   printResult({ id: key, deleted: true }, format, () => `Deleted key ${key}.`)
 }
 
-export function configureKey(command: Command): void {
+export function configure(command: Command): void {
   const accountHelp = "the account's id or e-mail address"
   const createCommand = command.command('create').argument('<account>', accountHelp)
   withLimits(

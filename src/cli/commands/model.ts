@@ -181,7 +181,7 @@ function withModelOptions(command: Command): Command {
     .option('--fallback <model>', 'a model that may serve requests instead; repeatable', listOption)
 }
 
-export function configureModel(command: Command): void {
+export function configure(command: Command): void {
   const addCommand = command.command('add').argument('<id>', 'as callers name it')
   withJsonOption(
     addCommand,

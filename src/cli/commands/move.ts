@@ -63,7 +63,7 @@ async function move(options: MoveOptions): Promise<void> {
 
 const storeKinds = ['sqlite', 'postgres'] as const
 
-export function configureMove(command: Command): void {
+export function configure(command: Command): void {
   withJsonOption(command, 'move --from sqlite --to postgres', 'move --from postgres --to sqlite')
     .addOption(new Option('--from <kind>', 'the current store').choices(storeKinds).makeOptionMandatory())
     .addOption(new Option('--to <kind>', 'the new store').choices(storeKinds).makeOptionMandatory())

@@ -28,7 +28,7 @@ async function retire(node: string, format: OutputOptions): Promise<void> {
   printResult(response, format, () => `Retired node ${node}. Requests settled: ${settled}.`)
 }
 
-export function configureNode(command: Command): void {
+export function configure(command: Command): void {
   withJsonOption(command.command('list'), 'node list').description('list the nodes').action(list)
   withJsonOption(command.command('retire').argument('<node>', "the node's id"), 'node retire node_…')
     .description('retire a lost node and charge its requests by the last marks that it uploaded')

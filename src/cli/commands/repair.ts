@@ -76,7 +76,7 @@ async function repair(options: RepairOptions): Promise<void> {
   )
 }
 
-export function configureRepair(command: Command): void {
+export function configure(command: Command): void {
   withJsonOption(command, 'repair', 'repair --apply')
     .option('--apply', 'change the ledger; by default, only list what would be changed')
     .option(...progressOption)

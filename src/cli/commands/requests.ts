@@ -14,7 +14,7 @@ async function exportRequests({ account, ...filters }: ExportOptions): Promise<v
   })
 }
 
-export function configureRequests(command: Command): void {
+export function configure(command: Command): void {
   withExamples(
     command.command('export'),
     'requests export --day 2026-11-21 > requests-2026-11-21.csv',

@@ -64,7 +64,7 @@ async function restore(folder: string, options: RestoreOptions): Promise<void> {
   )
 }
 
-export function configureRestore(command: Command): void {
+export function configure(command: Command): void {
   withJsonOption(
     command.argument('<folder>', 'the backup'),
     'restore /var/backups/sluice-2026-11-21',

@@ -86,7 +86,7 @@ async function run(options: ProgressOptions): Promise<void> {
   })
 }
 
-export function configureRotateKey(command: Command): void {
+export function configure(command: Command): void {
   withJsonOption(command, 'rotate-key', 'rotate-key --progress')
     .option(...progressOption)
     .addHelpText(

@@ -42,7 +42,7 @@ async function route(options: RouteOptions): Promise<void> {
   if (plan['callable'] !== true) throw new CommandError(String(plan['why']))
 }
 
-export function configureRoute(command: Command): void {
+export function configure(command: Command): void {
   withJsonOption(command, 'route --model family-a-small', 'route --model family-a-small --key key_01… --json')
     .requiredOption('--model <id>', 'model id')
     .option('--key <id>', 'id of the calling key')

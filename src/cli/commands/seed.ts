@@ -160,7 +160,7 @@ async function seed(options: SeedOptions): Promise<void> {
   })
 }
 
-export function configureSeed(command: Command): void {
+export function configure(command: Command): void {
   withJsonOption(
     command,
     'seed',

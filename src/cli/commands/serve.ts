@@ -19,7 +19,7 @@ async function start(format: OutputOptions): Promise<void> {
   await serve(config)
 }
 
-export function configureServe(command: Command): void {
+export function configure(command: Command): void {
   withJsonOption(command, 'serve')
   command.addHelpText(
     'after',

@@ -106,7 +106,7 @@ function configureAdd(command: Command): void {
     .action(add)
 }
 
-export function configureUpstream(command: Command): void {
+export function configure(command: Command): void {
   configureAdd(command.command('add'))
   configureCredentials(command)
   withJsonOption(command.command('list'), 'upstream list').description('list upstreams').action(list)

@@ -69,7 +69,7 @@ async function verify(options: ProgressOptions): Promise<void> {
   }
 }
 
-export function configureVerify(command: Command): void {
+export function configure(command: Command): void {
   withJsonOption(command, 'verify', 'verify --json')
     .option(...progressOption)
     .addHelpText(

@@ -135,7 +135,7 @@ async function runDoctor(options: DoctorOptions): Promise<void> {
   if (failed > 0) throw new CommandError(`${failed} of ${findings.length} checks failed.`)
 }
 
-export function configureDoctor(command: Command): void {
+export function configure(command: Command): void {
   withJsonOption(command, 'doctor', 'doctor --no-calls --json')
     // The default is explicit: commander sets it only for options that exist before a group is loaded.
     .option('--no-calls', 'only connect to upstreams, without sending requests', true)

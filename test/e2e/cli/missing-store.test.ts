@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import { Command } from 'commander'
 
@@ -43,26 +43,26 @@ function requiredWords(command: Command, path: readonly string[]): string[][] {
   return [[...path, ...values, ...options]]
 }
 
-/** The commands of the groups that `--help` lists; a module under `src/cli/` exports a function that configures each. */
+/** The commands of the groups that `--help` lists; the module under `src/cli/` of that name exports `configure`. */
 async function listCommands(help: string): Promise<string[][]> {
-  const names = Array.from(
+  const listed = Array.from(
     help.split('Commands:')[1]?.matchAll(/^ {2}([\w-]+) /gm) ?? [],
     (match) => match[1] ?? '',
   )
-  const listed = new Map(
-    names.filter((name) => !excepted.has(name)).map((name) => [name.replaceAll('-', ''), name]),
+  const modules = new Map(
+    readSources()
+      .filter(({ path }) => path.startsWith('src/cli/'))
+      .map(({ path }) => [basename(path, '.ts'), path]),
   )
-  const modules = readSources().filter(({ path }) => /^src\/cli\/.*(?<!\.test)\.ts$/.test(path))
-  const groups = modules.map(async ({ path }) => {
-    const exported = Object.entries((await import(`../../../${path}`)) as Record<string, unknown>)
-    return exported.flatMap(([name, configure]) => {
-      const group = listed.get(/^configure([A-Z]\w*)$/.exec(name)?.[1]?.toLowerCase() ?? '')
-      if (group === undefined || typeof configure !== 'function') return []
-      const command = new Command(group)
-      ;(configure as (command: Command) => void)(command)
-      return requiredWords(command, [group])
+  const groups = listed
+    .filter((name) => !excepted.has(name))
+    .map(async (name) => {
+      const exported: unknown = await import(`../../../${modules.get(name)}`)
+      const { configure } = exported as { configure: (command: Command) => void }
+      const command = new Command(name)
+      configure(command)
+      return requiredWords(command, [name])
     })
-  })
   return (await Promise.all(groups)).flat()
 }
 
