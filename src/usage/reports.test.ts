@@ -5,10 +5,10 @@ import { createLedgerCommit, createRequestRow, type TestStore } from '../db/stor
 import type { RequestRow } from '../db/ledger-commit.ts'
 import type { Db } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
-import { usageBetween, usageBy, usageByDay, type UsageFilter } from './reports.ts'
+import { trafficBy, usageBetween, usageBy, usageByDay, type UsageFilter } from './reports.ts'
 import { openRolledUpStore } from './rollups/rolled-up-store.fixture.ts'
 import { listRequestRows } from './request-pages.ts'
-import { countFailures, countRequestsSince, trafficBy } from './traffic.ts'
+import { countFailures, countRequestsSince } from './traffic.ts'
 import { keysUsedInHour, findSpendAnomalies } from './spend-anomalies.ts'
 import { loadTrafficFlows } from './traffic-flows.ts'
 
@@ -162,9 +162,9 @@ describe('usage reports', () => {
     const span = { from: 0, to: 48 * hourMs }
     const hours = await trafficBy(store.db, 'hour', span)
     const second = sumOf(rows.filter(({ at }) => at === hourMs)).costNanos
-    assert.deepEqual([hours[0]?.revenueNanos, hours[1]?.upstreamCostNanos], [most, second])
+    assert.deepEqual([hours[0]?.costNanos, hours[1]?.upstreamCostNanos], [most, second])
     const [model] = await trafficBy(store.db, 'model', span)
-    assert.equal(model?.revenueNanos, most + sumOf(rows.filter(({ at }) => at > 0)).costNanos)
+    assert.equal(model?.costNanos, most + sumOf(rows.filter(({ at }) => at > 0)).costNanos)
     assert.deepEqual((await keysUsedInHour(store.db, 0, 1))[0], 'key_mad')
     assert.ok(await findSpendAnomalies(store.db, ['key_mad', 'key_1'], 40 * hourMs))
     const { flows } = await loadTrafficFlows(store.db, { ...span, isModel: () => true })

@@ -19,18 +19,21 @@ export interface UsageFilter {
   readonly to?: number
 }
 
-export interface UsageSums {
-  readonly requests: number
+/** The sums of no requests. */
+const noUsage = {
+  requests: 0,
   /** Failed requests, as defined in db/request-outcomes.ts. */
-  readonly errors: number
-  readonly promptTokens: number
-  readonly completionTokens: number
-  readonly costNanos: bigint
+  errors: 0,
+  promptTokens: 0,
+  completionTokens: 0,
+  costNanos: 0n,
   /** The known costs at the upstreams. */
-  readonly upstreamCostNanos: bigint
+  upstreamCostNanos: 0n,
   /** How many requests have an unknown cost. */
-  readonly requestsWithoutCost: number
+  requestsWithoutCost: 0,
 }
+
+export type UsageSums = Readonly<typeof noUsage>
 
 export interface UsageGroup extends UsageSums {
   /**
@@ -129,18 +132,6 @@ function sourceOf(filter: UsageFilter, rollUp: keyof typeof rollupQueries = 'usa
   }
 }
 
-function toSums(row: SumsRow): UsageSums {
-  return {
-    requests: row.requests,
-    errors: row.errors,
-    promptTokens: row.prompt_tokens,
-    completionTokens: row.completion_tokens,
-    costNanos: joinSum(row.cost_yuan, row.cost_rest_nanos),
-    upstreamCostNanos: joinSum(row.upstream_yuan, row.upstream_rest_nanos),
-    requestsWithoutCost: row.without_cost,
-  }
-}
-
 export interface UsagePage {
   readonly limit: number
   /** Number of groups on previous pages. */
@@ -169,6 +160,28 @@ async function chooseRollup(
   return isKnown && found?.unfilled === 0 ? 'traffic_hourly' : 'usage_hourly'
 }
 
+async function readGroups(
+  db: Db,
+  name: string,
+  { text, parameters }: Source,
+  ending = '',
+): Promise<UsageGroup[]> {
+  const rows = await db.report<SumsRow>({
+    sql: `select ${name} as name, ${sumColumns} from (${text}) as source group by 1 ${ending}`,
+    parameters,
+  })
+  return rows.map((row) => ({
+    name: String(row.name),
+    requests: row.requests,
+    errors: row.errors,
+    promptTokens: row.prompt_tokens,
+    completionTokens: row.completion_tokens,
+    costNanos: joinSum(row.cost_yuan, row.cost_rest_nanos),
+    upstreamCostNanos: joinSum(row.upstream_yuan, row.upstream_rest_nanos),
+    requestsWithoutCost: row.without_cost,
+  }))
+}
+
 /** Hours in chronological order, other groups by descending cost. */
 export async function usageBy(
   db: Db,
@@ -176,26 +189,38 @@ export async function usageBy(
   filter: UsageFilter,
   page?: UsagePage,
 ): Promise<UsageGroup[]> {
-  const source = sourceOf(filter, await chooseRollup(db, grouping, filter))
+  const { text, parameters } = sourceOf(filter, await chooseRollup(db, grouping, filter))
   const order = grouping === 'hour' ? 'name' : `${largestSumFirstSql('cost_nanos')}, name`
-  const rows = await db.report<SumsRow>({
-    sql: `select ${columns[grouping]} as name, ${sumColumns} from (${source.text}) as source
-      group by 1 order by ${order} limit ? offset ?`,
-    parameters: [...source.parameters, page?.limit ?? Number.MAX_SAFE_INTEGER, page?.offset ?? 0],
-  })
-  return rows.map((row) => ({ name: String(row.name), ...toSums(row) }))
+  const limits = [page?.limit ?? Number.MAX_SAFE_INTEGER, page?.offset ?? 0]
+  const source = { text, parameters: [...parameters, ...limits] }
+  return readGroups(db, columns[grouping], source, `order by ${order} limit ? offset ?`)
 }
 
-export function addSums(left: UsageSums, right: UsageSums): UsageSums {
-  return {
-    requests: left.requests + right.requests,
-    errors: left.errors + right.errors,
-    promptTokens: left.promptTokens + right.promptTokens,
-    completionTokens: left.completionTokens + right.completionTokens,
-    costNanos: left.costNanos + right.costNanos,
-    upstreamCostNanos: left.upstreamCostNanos + right.upstreamCostNanos,
-    requestsWithoutCost: left.requestsWithoutCost + right.requestsWithoutCost,
+/**
+ * Of the whole relay, in hours that start in the span, by hour or by model; models that do not exist are combined under
+ * the empty name. Read from the roll-up only, which lags by at most a second.
+ */
+export async function trafficBy(
+  db: Db,
+  grouping: 'hour' | 'model',
+  { from, to }: { readonly from: number; readonly to: number },
+): Promise<UsageGroup[]> {
+  const source = buildSource(`${rollupQueries.traffic_hourly} where`, 'hour', {}, [from, to])
+  return readGroups(db, grouping, source, 'order by 1')
+}
+
+export function sumAll(groups: readonly UsageSums[]): UsageSums {
+  const sums = { ...noUsage }
+  for (const group of groups) {
+    sums.requests += group.requests
+    sums.errors += group.errors
+    sums.promptTokens += group.promptTokens
+    sums.completionTokens += group.completionTokens
+    sums.costNanos += group.costNanos
+    sums.upstreamCostNanos += group.upstreamCostNanos
+    sums.requestsWithoutCost += group.requestsWithoutCost
   }
+  return sums
 }
 
 /**
@@ -207,13 +232,8 @@ export async function usageByDay(
   filter: UsageFilter,
   dayOf: (at: number) => string,
 ): Promise<UsageGroup[]> {
-  const days = new Map<string, UsageGroup>()
-  for (const hour of await usageBy(db, 'hour', filter)) {
-    const name = dayOf(Number(hour.name))
-    const before = days.get(name)
-    days.set(name, before === undefined ? { ...hour, name } : { name, ...addSums(before, hour) })
-  }
-  return [...days.values()]
+  const days = Map.groupBy(await usageBy(db, 'hour', filter), ({ name }) => dayOf(Number(name)))
+  return Array.from(days, ([name, hours]) => ({ name, ...sumAll(hours) }))
 }
 
 /**
@@ -226,12 +246,5 @@ export async function usageBetween(
   from?: number,
   to?: number,
 ): Promise<UsageSums> {
-  const source = sourceOf({ account: accountId, from, to })
-  const rows = await db.report<SumsRow>({
-    sql: `select '' as name, ${sumColumns} from (${source.text}) as source`,
-    parameters: source.parameters,
-  })
-  const row = rows[0]
-  if (row === undefined) throw new Error('A sum without groups returned no row.')
-  return toSums(row)
+  return sumAll(await readGroups(db, `''`, sourceOf({ account: accountId, from, to })))
 }

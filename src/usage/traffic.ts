@@ -1,80 +1,11 @@
 /**
- * Traffic of the whole relay for operators: requests and money by hour, day and model, and failures by cause,
- * upstream and model. Everything is read from roll-ups, which lag by at most a second.
+ * Failures of the whole relay for operators, by cause, upstream and model, read from a roll-up, which lags by at most a
+ * second.
  */
 import type { Db } from '../db/db.ts'
 import { fieldsOf, type RowFields } from '../db/row-fields.ts'
 import type { FailuresHourlyTable } from '../db/schema/tables/console.ts'
 import type { Statement } from '../db/statement.ts'
-import { joinSum, splitSumSql } from '../db/money-sums.ts'
-import { withoutCostSql } from './unknown-costs.ts'
-
-export interface TrafficTotals {
-  readonly requests: number
-  readonly errors: number
-  readonly revenueNanos: bigint
-  /** The known costs. */
-  readonly upstreamCostNanos: bigint
-  /** How many requests have an unknown cost. */
-  readonly requestsWithoutCost: number
-}
-
-export const noTraffic: TrafficTotals = {
-  requests: 0,
-  errors: 0,
-  revenueNanos: 0n,
-  upstreamCostNanos: 0n,
-  requestsWithoutCost: 0,
-}
-
-export interface TrafficGroup extends TrafficTotals {
-  /** The start of the hour as text, or the model. */
-  readonly name: string
-}
-
-interface Row {
-  name: string | number
-  requests: number
-  errors: number
-  cost_yuan: number
-  cost_rest_nanos: bigint
-  upstream_yuan: number
-  upstream_rest_nanos: bigint
-  without_cost: number
-}
-
-/** Sums over a span of hours, by hour or by model. */
-export async function trafficBy(
-  db: Db,
-  grouping: 'hour' | 'model',
-  span: { readonly from: number; readonly to: number },
-): Promise<TrafficGroup[]> {
-  const rows = await db.report<Row>({
-    sql: `select ${grouping} as name, sum(requests) as requests, sum(errors) as errors,
-        ${splitSumSql('cost_nanos', 'cost')}, ${splitSumSql('upstream_cost_nanos', 'upstream')},
-        sum(${withoutCostSql('traffic_hourly')}) as without_cost
-      from traffic_hourly where hour >= ? and hour < ? group by ${grouping} order by 1`,
-    parameters: [span.from, span.to],
-  })
-  return rows.map((row) => ({
-    name: String(row.name),
-    requests: row.requests,
-    errors: row.errors,
-    revenueNanos: joinSum(row.cost_yuan, row.cost_rest_nanos),
-    upstreamCostNanos: joinSum(row.upstream_yuan, row.upstream_rest_nanos),
-    requestsWithoutCost: row.without_cost,
-  }))
-}
-
-export function addTotals(left: TrafficTotals, right: TrafficTotals): TrafficTotals {
-  return {
-    requests: left.requests + right.requests,
-    errors: left.errors + right.errors,
-    revenueNanos: left.revenueNanos + right.revenueNanos,
-    upstreamCostNanos: left.upstreamCostNanos + right.upstreamCostNanos,
-    requestsWithoutCost: left.requestsWithoutCost + right.requestsWithoutCost,
-  }
-}
 
 interface FailureRow extends Omit<FailuresHourlyTable, 'hour' | 'requests'> {
   readonly count: number

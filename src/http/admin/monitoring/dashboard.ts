@@ -1,20 +1,13 @@
 /** `/dashboard`: revenue, cost, traffic and what needs attention. */
 import { z } from '@hono/zod-openapi'
-import { jsonFields } from '../../api/json-fields.ts'
 import { admin } from '../admin-context.ts'
 import type { AppContext } from '../../app-context.ts'
 import { joinSum, splitSumSql } from '../../../db/money-sums.ts'
 import { successRate, sumByModelSince, sumCounts } from '../../../health/availability.ts'
 import { formatAmount } from '../../../lib/money.ts'
 import { currency } from '../../../usage/request-records.ts'
-import {
-  addTotals,
-  noTraffic,
-  countRequestsSince,
-  trafficBy,
-  type TrafficTotals,
-  type TrafficGroup,
-} from '../../../usage/traffic.ts'
+import { sumAll, trafficBy, type UsageGroup, type UsageSums } from '../../../usage/reports.ts'
+import { countRequestsSince } from '../../../usage/traffic.ts'
 import { money, time } from '../../api/json-schemas.ts'
 import {
   dayStartOf,
@@ -66,15 +59,16 @@ export const dashboard = z.object({
 })
 export type Dashboard = z.infer<typeof dashboard>
 
-function serializeRevenue(revenue: TrafficTotals) {
-  return { ...jsonFields(revenue), ...serializeMargin(revenue.revenueNanos, revenue) }
+function serializeRevenue(sums: UsageSums) {
+  const { requests, errors, costNanos: revenueNanos } = sums
+  return { requests, errors, revenue: formatAmount(revenueNanos), ...serializeMargin(revenueNanos, sums) }
 }
 
 /** One point for each start, so that a chart has no gaps. */
-function bucketRevenue(starts: readonly number[], hours: readonly TrafficGroup[]) {
+function bucketRevenue(starts: readonly number[], hours: readonly UsageGroup[]) {
   return bucketByStart(starts, hours).map((within, index) => ({
     time: formatTime(starts[index] ?? 0),
-    ...serializeRevenue(within.reduce<TrafficTotals>(addTotals, noTraffic)),
+    ...serializeRevenue(sumAll(within)),
   }))
 }
 
@@ -83,8 +77,7 @@ async function readRevenue({ db, config }: AppContext, now: number) {
   const firstDay = spanStart('30d', timezone, now)
   const from = Math.min(firstDay, monthStartOf(timezone, now))
   const hours = await trafficBy(db, 'hour', { from, to: now + hourMs })
-  const since = (start: number): TrafficTotals =>
-    hours.filter(({ name }) => Number(name) >= start).reduce(addTotals, noTraffic)
+  const since = (start: number): UsageSums => sumAll(hours.filter(({ name }) => Number(name) >= start))
   return {
     today: serializeRevenue(since(dayStartOf(timezone, now))),
     month: serializeRevenue(since(monthStartOf(timezone, now))),
@@ -134,7 +127,7 @@ async function readDashboard(ctx: AppContext): Promise<Dashboard> {
     success: successRate(sumCounts(lastHour.values())),
     success_24_hours: successRate(sumCounts(last24Hours.values())),
     models: models
-      .toSorted((left, right) => Number(right.revenueNanos - left.revenueNanos))
+      .toSorted((left, right) => Number(right.costNanos - left.costNanos))
       .map((row) => ({ model: row.name, ...serializeRevenue(row) })),
     accounts,
     ...attention,

@@ -7,14 +7,14 @@ import type { Wallet } from '../../../engine/caller-limits.ts'
 import { formatAmount } from '../../../lib/money.ts'
 import { wasCapReached } from '../../../notifications/notifications.ts'
 import { isServed } from '../account/models.ts'
-import { usageBetween, usageBy, type UsageGroup, type UsageSums } from '../../../usage/reports.ts'
+import { sumAll, usageBetween, usageBy, type UsageGroup, type UsageSums } from '../../../usage/reports.ts'
 import { currency } from '../../../usage/request-records.ts'
 import { money, sums, time } from '../../api/json-schemas.ts'
 import { formatTime } from '../../api/json-values.ts'
 import { listOpenIncidents, openIncident, serializeOpenIncident } from '../../api/open-incidents.ts'
 import { visibleIncidents } from '../../status/state.ts'
 import { isStale, findUnusualUse } from '../account/keys.ts'
-import { bucketPoints, pointSchema, serializeSums, sumAll } from './usage-sums.ts'
+import { bucketPoints, pointSchema, serializeSums } from './usage-sums.ts'
 import {
   dayStartOf,
   dayStartsBetween,

@@ -2,13 +2,7 @@
 import type { z } from 'zod'
 import type { Db } from '../../../db/db.ts'
 import { formatAmount } from '../../../lib/money.ts'
-import {
-  addSums,
-  usageBy,
-  type UsageFilter,
-  type UsageGroup,
-  type UsageSums,
-} from '../../../usage/reports.ts'
+import { sumAll, usageBy, type UsageFilter, type UsageGroup, type UsageSums } from '../../../usage/reports.ts'
 import { formatTime } from '../../api/json-values.ts'
 import { sums, time, type Sums } from '../../api/json-schemas.ts'
 import { dayStartsBetween, bucketByStart, hourStartsBetween } from '../../api/time-buckets.ts'
@@ -16,16 +10,6 @@ import { dayStartsBetween, bucketByStart, hourStartsBetween } from '../../api/ti
 /** `time` is the start of the hour or day in the account's time zone. */
 export const pointSchema = sums.extend({ time })
 export type Point = z.infer<typeof pointSchema>
-
-const zeroSums: UsageSums = {
-  requests: 0,
-  errors: 0,
-  promptTokens: 0,
-  completionTokens: 0,
-  costNanos: 0n,
-  upstreamCostNanos: 0n,
-  requestsWithoutCost: 0,
-}
 
 export function serializeSums(summed: UsageSums): Sums {
   return {
@@ -49,10 +33,6 @@ export function bucketPoints(hours: readonly UsageGroup[], starts: readonly numb
     time: formatTime(starts[index] ?? 0),
     ...serializeSums(sumAll(within)),
   }))
-}
-
-export function sumAll(hours: readonly UsageSums[]): UsageSums {
-  return hours.reduce(addSums, zeroSums)
 }
 
 /** Reads points by hour, or by day in a time zone, and their total. */
