@@ -20,7 +20,7 @@ import { preferencesOf, setPreferences, type Preferences } from '../../../notifi
 import { renderText } from '../../../notifications/locales/notification-texts.ts'
 import type { Language } from '../../../users/users.ts'
 import { announcement, serializeAnnouncement } from '../../api/announcements.ts'
-import { limitRequest, serializeLimitRequest } from '../../api/limit-requests.ts'
+import { limitRequest, limitRequestView, serializeLimitRequest } from '../../api/limit-requests.ts'
 import { limits, pageFields, pageOf, time } from '../../api/json-schemas.ts'
 import { decodeCursor, encodeCursor, formatTime } from '../../api/json-values.ts'
 import { listOpenIncidents } from '../../api/open-incidents.ts'
@@ -132,11 +132,8 @@ export const accountEndpoints = {
       }),
       reason: z.string().trim().min(1).max(2000),
     }),
-    response: limitRequest,
-    handle: async ({ ctx, account, by, body }) => {
-      const request = await createLimitRequest(ctx.db, { accountId: account.id, ...body }, by)
-      return serializeLimitRequest(request, account.email)
-    },
+    response: limitRequestView,
+    handle: ({ ctx, accountId, by, body }) => createLimitRequest(ctx.db, { accountId, ...body }, by),
   }),
   announcements: person.get('/announcements', {
     response: z.object({ data: z.array(announcement), counts: menuCountsSchema }),

@@ -17,13 +17,13 @@ import { spendByKeys, type KeySpend } from '../../../usage/key-spend.ts'
 import { findSpendAnomalies, type SpendAnomaly } from '../../../usage/spend-anomalies.ts'
 import {
   parseOptionalAmount,
-  formatOptionalAmount,
   serializeLimits,
   parseTime,
   serializeSpent,
   formatTime,
 } from '../../api/json-values.ts'
 import { caps, capsInput, done, limits, limitsInput, money, time, timeInput } from '../../api/json-schemas.ts'
+import { jsonFields } from '../../api/json-fields.ts'
 import { hourMs } from '../../api/time-buckets.ts'
 import { keyScopeColumns } from '../../csv-export.ts'
 import { customer, type ConsoleContext } from '../context.ts'
@@ -103,23 +103,12 @@ function serializeKey(key: StoredKey, { spent, unusual, now, staleMs }: KeyStati
   const anomaly = unusual.get(key.id)
   const isExpired = key.expiresAt !== null && key.expiresAt <= now
   return {
-    id: key.id,
-    name: key.name,
-    prefix: key.prefix,
-    last_four: key.lastFour,
+    ...jsonFields(key),
     status: isExpired ? 'expired' : key.status,
-    expires_at: formatTime(key.expiresAt),
-    models: key.models === null ? null : [...key.models],
-    ips: key.ips === null ? null : [...key.ips],
-    caps: {
-      daily: formatOptionalAmount(key.caps.dailyNanos),
-      monthly: formatOptionalAmount(key.caps.monthlyNanos),
-      total: formatOptionalAmount(key.caps.totalNanos),
-    },
+    models: key.models && [...key.models],
+    ips: key.ips && [...key.ips],
     limits: serializeKeyLimits(key),
     spent: serializeSpent(spent.get(key.id)),
-    created_at: formatTime(key.createdAt),
-    last_used_at: formatTime(key.lastUsedAt),
     stale: isStale(key, staleMs, now),
     unusual:
       anomaly === undefined

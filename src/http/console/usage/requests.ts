@@ -61,28 +61,15 @@ const filters = {
   request_id: z.string().max(100).optional(),
 }
 
-function serializeRequest(row: StoredRequest, names: ReadonlyMap<string, string>): RequestRow {
+function serializeRequest(row: StoredRequest, names: ReadonlyMap<string, string>) {
   return {
-    request_id: row.request_id,
+    ...row,
     time: formatTime(row.at),
     key: row.key_id,
     key_name: names.get(row.key_id) ?? '',
-    model: row.model,
-    http_status: row.http_status,
-    outcome: row.outcome,
     stream: row.stream === 1,
-    finish: row.finish,
-    prompt_tokens: row.prompt_tokens,
-    cached_tokens: row.cached_tokens,
     cache_write_tokens: row.cache_write_tokens ?? 0,
-    completion_tokens: row.completion_tokens,
-    reasoning_tokens: row.reasoning_tokens,
-    usage_source: row.usage_source,
     cost: formatAmount(row.cost_nanos),
-    first_token_ms: row.first_token_ms,
-    duration_ms: row.duration_ms,
-    error_code: row.error_code,
-    count: row.count,
   }
 }
 
