@@ -7,7 +7,7 @@ import { publicUrlOf } from '../public-urls.ts'
 import { statusJson, renderRss } from './feeds.ts'
 import { renderStatusPage } from './page.ts'
 import { statusPathOf, type StatusPath } from './paths.ts'
-import { StatusCache, type PublicStatus } from './state.ts'
+import { createStatusReader, type PublicStatus } from './state.ts'
 import { statusContentSecurityPolicy } from './style.ts'
 import { negotiateLanguage, statusMessages } from './locales.ts'
 
@@ -25,7 +25,7 @@ const contentTypes: Readonly<Record<StatusPath, string>> = {
 }
 
 export function createStatusHandler(ctx: AppContext): FetchHandler {
-  const cache = new StatusCache(ctx)
+  const readStatus = createStatusReader(ctx)
   const documents = new RenderedDocuments()
 
   function renderBody(
@@ -48,7 +48,7 @@ export function createStatusHandler(ctx: AppContext): FetchHandler {
       return Response.json(error.toBody(), { status: error.status, headers: { allow: 'GET, HEAD' } })
     }
     const language = negotiateLanguage(searchParams.get('lang'), headers.get('accept-language'))
-    const snapshot = await cache.get(Date.now())
+    const snapshot = await readStatus()
     const document = documents.get(snapshot, `${path} ${language}`, () =>
       renderBody(path, snapshot, language),
     )

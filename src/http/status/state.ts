@@ -20,6 +20,7 @@ import {
 import { listIncidents, type Incident } from '../../health/incidents.ts'
 import { defaultObjectives, objectiveFor, readObjectives, type Objectives } from '../../health/objectives.ts'
 import { listPublicAddresses, type PublicAddress } from '../../health/public-addresses.ts'
+import { memoizeFor } from '../../lib/memoize-for.ts'
 import { tryRead } from '../../lib/try-read.ts'
 import { baseUrlsOf } from '../public-urls.ts'
 
@@ -59,7 +60,7 @@ export interface PublicStatus {
   readonly incidents: readonly Incident[]
 }
 
-export const daysShown = 90
+const daysShown = 90
 const incidentsShown = 100
 const cacheMs = 4000
 /** How long a response waits for a store that is unavailable. */
@@ -160,46 +161,24 @@ function buildStatus(
   return { at: now, state, relay, models, addresses, incidents }
 }
 
-/** Reads the database at most once every few seconds. */
-export class StatusCache {
-  readonly #ctx: AppContext
-  #snapshot: Promise<PublicStatus> | null = null
-  #snapshotAt = 0
-  /** As they were read last. */
-  #rows: StatusRows | null = null
-
-  constructor(ctx: AppContext) {
-    this.#ctx = ctx
-  }
-
-  get(now: number): Promise<PublicStatus> {
-    if (this.#snapshot !== null && now - this.#snapshotAt < cacheMs) return this.#snapshot
-    const snapshot = this.#load(now)
-    this.#snapshot = snapshot
-    this.#snapshotAt = now
-    snapshot.catch(() => {
-      if (this.#snapshot === snapshot) this.#snapshot = null
-    })
-    return snapshot
-  }
-
-  async #load(now: number): Promise<PublicStatus> {
-    const ctx = this.#ctx
-    const outage = ctx.admissionOutage()
-    const rows =
-      outage === null ? await this.#read(now) : await tryRead(() => this.#read(now), maxOutageReadMs)
-    return buildStatus(ctx, rows ?? this.#rows ?? emptyRows(ctx), { now, outage })
-  }
-
+/** Reads the status, and the database for it at most once every few seconds. */
+export function createStatusReader(ctx: AppContext): () => Promise<PublicStatus> {
+  let lastRows: StatusRows | null = null
   /** If the store is unavailable: what was read last. */
-  async #read(now: number): Promise<StatusRows> {
+  const read = async (now: number): Promise<StatusRows> => {
     try {
-      return (this.#rows = await readRows(this.#ctx, now))
+      return (lastRows = await readRows(ctx, now))
     } catch (error) {
-      if (this.#rows === null || !isUnavailable(error)) throw error
-      return this.#rows
+      if (lastRows === null || !isUnavailable(error)) throw error
+      return lastRows
     }
   }
+  return memoizeFor(cacheMs, async () => {
+    const now = Date.now()
+    const outage = ctx.admissionOutage()
+    const rows = outage === null ? await read(now) : await tryRead(() => read(now), maxOutageReadMs)
+    return buildStatus(ctx, rows ?? lastRows ?? emptyRows(ctx), { now, outage })
+  })
 }
 
 /** Rounded down, never up: 99.996 % is 99.99. */
