@@ -6,7 +6,7 @@ import {
   count,
   idempotencyKey,
   object,
-  errorDescriptions,
+  errorResponses,
   text,
   type Json,
 } from './schemas.ts'
@@ -16,12 +16,6 @@ const error = object({
   error: object({ type: text, message: text, param: text, code: text }, ['type', 'message', 'code']),
   request_id: text,
 })
-
-function errorResponses(...statuses: number[]): Json {
-  return Object.fromEntries(
-    statuses.map((status) => [status, jsonResponse(errorDescriptions[status] ?? '', error)]),
-  )
-}
 
 const blocks = { type: ['string', 'array'], items: object({ type: text }) }
 
@@ -94,7 +88,7 @@ export const messagesPaths: Json = {
           },
           content: { ...content(messageResponse), ...content(text, 'text/event-stream') },
         },
-        ...errorResponses(400, 401, 402, 403, 404, 409, 413, 422, 429, 500, 503),
+        ...errorResponses(error, 400, 401, 402, 403, 404, 409, 413, 422, 429, 500, 503),
       },
     },
   },
@@ -110,7 +104,7 @@ export const messagesPaths: Json = {
             'input_tokens',
           ]),
         }),
-        ...errorResponses(400, 401, 402, 403, 404, 413, 429, 500, 503),
+        ...errorResponses(error, 400, 401, 402, 403, 404, 413, 429, 500, 503),
       },
     },
   },

@@ -17,33 +17,14 @@ import {
   withApiKey,
   object,
   optionalAmount,
-  errorDescriptions,
+  errorResponses,
   text,
   type Json,
 } from './schemas.ts'
 
-const error: Json = {
-  type: 'object',
-  required: ['error'],
-  properties: {
-    error: {
-      type: 'object',
-      required: ['message', 'type', 'param', 'code'],
-      properties: {
-        message: { type: 'string' },
-        type: { type: 'string' },
-        param: { type: ['string', 'null'] },
-        code: { type: 'string' },
-      },
-    },
-  },
-}
-
-function errorResponses(...statuses: number[]): Json {
-  return Object.fromEntries(
-    statuses.map((status) => [status, jsonResponse(errorDescriptions[status] ?? '', error)]),
-  )
-}
+const error = object({
+  error: object({ message: text, type: text, param: { type: ['string', 'null'] }, code: text }),
+})
 
 const message = object({ role: text, content: {} }, ['role'])
 const usage = object(
@@ -152,7 +133,7 @@ function parameter(name: string, place: 'path' | 'query'): Json {
 function readOperation(summary: string, schema: Json, parameters: readonly Json[] = []): Json {
   const responses = {
     200: jsonResponse(summary, schema),
-    ...errorResponses(401, 403, ...(parameters.length ? [404] : [])),
+    ...errorResponses(error, 401, 403, ...(parameters.length ? [404] : [])),
   }
   return { get: { ...withApiKey, summary, parameters, responses } }
 }
@@ -175,7 +156,7 @@ const relayPaths: Json = {
           },
           content: { ...content(chatResponse), ...content(text, 'text/event-stream') },
         },
-        ...errorResponses(400, 401, 402, 403, 404, 409, 413, 422, 429, 500, 503),
+        ...errorResponses(error, 400, 401, 402, 403, 404, 409, 413, 422, 429, 500, 503),
       },
     },
   },
@@ -214,7 +195,7 @@ const state = jsonResponse('OK.', object({ status: text }))
 
 const operationPaths: Json = {
   '/healthz': probe('Liveness probe', { 200: state }),
-  '/readyz': probe('Readiness probe', { 200: state, ...errorResponses(503) }),
+  '/readyz': probe('Readiness probe', { 200: state, ...errorResponses(error, 503) }),
   '/openapi.json': probe('This document', { 200: jsonResponse('OpenAPI 3.1.', { type: 'object' }) }),
   '/metrics': probe('Prometheus metrics of the process', {
     200: { description: 'Metrics in Prometheus’ text format.', content: content(text, 'text/plain') },
@@ -278,6 +259,6 @@ function withIdempotencyKey(operation: Operation): Operation {
   return {
     ...operation,
     parameters: [...parameters, adminIdempotencyKey],
-    responses: { ...Object.fromEntries(described), 422: jsonResponse(errorDescriptions[422] ?? '', error) },
+    responses: { ...Object.fromEntries(described), ...errorResponses(error, 422) },
   }
 }

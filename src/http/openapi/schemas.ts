@@ -10,7 +10,7 @@ export function jsonResponse(description: string, schema: Json): Json {
   return { description, content: content(schema) }
 }
 
-export const errorDescriptions: Readonly<Record<string, string>> = {
+const errorDescriptions: Readonly<Record<string, string>> = {
   400: 'Invalid request; `param` names the field.',
   401: 'Missing or invalid API key.',
   402: 'Insufficient balance (`insufficient_quota`), or a spend cap has been reached (`spend_cap_exceeded`).',
@@ -31,6 +31,13 @@ export const count = { type: 'integer' }
 
 export function object(properties: Json, required: readonly string[] = Object.keys(properties)): Json {
   return { type: 'object', properties, required }
+}
+
+/** The responses with these statuses, whose bodies have the schema `error`. */
+export function errorResponses(error: Json, ...statuses: number[]): Record<string, Json> {
+  return Object.fromEntries(
+    statuses.map((status) => [status, jsonResponse(errorDescriptions[status] ?? '', error)]),
+  )
 }
 
 export const withApiKey = { security: [{ key: [] }], tags: ['Relay'] }
