@@ -139,15 +139,11 @@ export async function checkEncryptionKey(
   folder: string,
   { encryptionKey, encryptionKeyPrevious }: Pick<SecretSources, 'encryptionKey' | 'encryptionKeyPrevious'>,
 ): Promise<Secret['name'] | null> {
-  const reader = openReadOnly(join(folder, databaseFile))
-  try {
-    const sources = { dataDir: folder, databaseUrl: null, encryptionKey, encryptionKeyPrevious }
-    const opening = await findOpeningSecret(reader.db, sources)
-    // Without ENCRYPTION_KEY, the folder's key file may be one that the relay no longer used.
-    if (opening !== undefined || encryptionKey === null) return opening ?? null
-  } finally {
-    reader.close()
-  }
+  using reader = openReadOnly(join(folder, databaseFile))
+  const sources = { dataDir: folder, databaseUrl: null, encryptionKey, encryptionKeyPrevious }
+  const opening = await findOpeningSecret(reader.db, sources)
+  // Without ENCRYPTION_KEY, the folder's key file may be one that the relay no longer used.
+  if (opening !== undefined || encryptionKey === null) return opening ?? null
   const advice =
     encryptionKeyPrevious === null
       ? 'Set ENCRYPTION_KEY to the value that the relay had when the backup was made or, if the key was rotated since then, set ENCRYPTION_KEY_PREVIOUS to it.'

@@ -48,18 +48,14 @@ function sqliteCopier({ dataDir }: Config): CopyStore {
   return async (folder, onStep) => {
     checkFreeSpace(folder, statSync(join(dataDir, databaseFile), { throwIfNoEntry: false })?.size ?? 0)
     const path = join(folder, databaseFile)
-    const reader = openReadOnly(join(dataDir, databaseFile))
-    try {
-      await checkNotMoved(reader.db)
-      await reader.copyTo(path, ({ totalPages, remainingPages }) => {
-        onStep({
-          doing: 'copying',
-          percent: Math.floor(100 - (100 * remainingPages) / Math.max(1, totalPages)),
-        })
+    using reader = openReadOnly(join(dataDir, databaseFile))
+    await checkNotMoved(reader.db)
+    await reader.copyTo(path, ({ totalPages, remainingPages }) => {
+      onStep({
+        doing: 'copying',
+        percent: Math.floor(100 - (100 * remainingPages) / Math.max(1, totalPages)),
       })
-    } finally {
-      reader.close()
-    }
+    })
     syncPath(path)
     // A relay that has an ENCRYPTION_KEY since its first start still has a key file, which the backup does not need.
     const copy = openReadOnly(path)

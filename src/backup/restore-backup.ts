@@ -41,23 +41,19 @@ export function restoreToDataDir(
   backup: BackupManifest,
   force: boolean,
 ): RestoreResult {
-  const lock = acquireLock(dataDir, { command: 'restore' })
-  try {
-    const content = existingContent(dataDir)
-    if (content.length > 0 && !force) {
-      throw new BackupError(`${dataDir} is not empty. Use --force to move its content to a folder inside it.`)
-    }
-    const aside = content.length > 0 ? moveAside(dataDir, content) : null
-    // The database comes last: a directory without one counts as unused.
-    if (backup.files.some(({ name }) => name === keyFile)) {
-      copyFileSync(join(folder, keyFile), join(dataDir, keyFile))
-      syncPath(join(dataDir, keyFile))
-    }
-    restoreBackup(join(folder, databaseFile), dataDir)
-    return { moved_aside: aside }
-  } finally {
-    lock.release()
+  using _lock = acquireLock(dataDir, { command: 'restore' })
+  const content = existingContent(dataDir)
+  if (content.length > 0 && !force) {
+    throw new BackupError(`${dataDir} is not empty. Use --force to move its content to a folder inside it.`)
   }
+  const aside = content.length > 0 ? moveAside(dataDir, content) : null
+  // The database comes last: a directory without one counts as unused.
+  if (backup.files.some(({ name }) => name === keyFile)) {
+    copyFileSync(join(folder, keyFile), join(dataDir, keyFile))
+    syncPath(join(dataDir, keyFile))
+  }
+  restoreBackup(join(folder, databaseFile), dataDir)
+  return { moved_aside: aside }
 }
 
 /** A working copy, in a folder that the same restore finds again if it was interrupted. */
@@ -83,12 +79,8 @@ export async function restoreToPostgres(
   onProgress: OnProgress,
 ): Promise<void> {
   const { dataDir } = config
-  const lock = acquireLock(dataDir, { command: 'restore' })
-  try {
-    const copy = workingCopy(folder, dataDir, backup)
-    await migrateToPostgres({ ...config, dataDir: copy, databaseUrl: null }, url, onProgress)
-    rmSync(copy, { recursive: true, force: true })
-  } finally {
-    lock.release()
-  }
+  using _lock = acquireLock(dataDir, { command: 'restore' })
+  const copy = workingCopy(folder, dataDir, backup)
+  await migrateToPostgres({ ...config, dataDir: copy, databaseUrl: null }, url, onProgress)
+  rmSync(copy, { recursive: true, force: true })
 }

@@ -26,12 +26,8 @@ export interface StoreMigration {
 
 /** Reads a SQLite file in one snapshot. */
 export async function readSqlite<Result>(path: string, read: (db: Db) => Promise<Result>): Promise<Result> {
-  const reader = openReadOnly(path)
-  try {
-    return await read(reader.db)
-  } finally {
-    reader.close()
-  }
+  using reader = openReadOnly(path)
+  return await read(reader.db)
 }
 
 /** Reads whole tables of both stores. Throws StoreMigrationError if they differ. */

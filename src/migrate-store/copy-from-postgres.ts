@@ -115,12 +115,8 @@ export function copyFromPostgres(url: string, path: string, onAdvance: OnAdvance
       throw new Error(
         `The database has schema ${row?.version ?? 0}, but this release has schema ${newestSchemaVersion}. Use the release that runs on the database.`,
       )
-    const target = await createSqliteTarget(path)
-    try {
-      const extraDeleted = await copyAll(db, target, onAdvance)
-      return { secret: await getSetting(db, dataKeyNames.sharedSecret), extraDeleted }
-    } finally {
-      target.close()
-    }
+    using target = await createSqliteTarget(path)
+    const extraDeleted = await copyAll(db, target, onAdvance)
+    return { secret: await getSetting(db, dataKeyNames.sharedSecret), extraDeleted }
   })
 }

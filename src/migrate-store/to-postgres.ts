@@ -106,18 +106,14 @@ export async function migrateToPostgres(
     onProgress('recomputing the ledger')
     await settleLedger(config, path)
   }
-  const target = await PostgresTransfer.open(url)
-  try {
-    const { moved, state } = await prepareTarget(path, target, marker)
-    const result =
-      state === 'whole'
-        ? { tables: [], ledger: null }
-        : await readSqlite(path, (db) => transfer({ config, url, target, onProgress }, db))
-    writeMoveMarker(path, { ...moved, isWhole: true })
-    return { isNew: state !== 'whole', isResumed: state === 'half', ...result }
-  } finally {
-    await target.close()
-  }
+  await using target = await PostgresTransfer.open(url)
+  const { moved, state } = await prepareTarget(path, target, marker)
+  const result =
+    state === 'whole'
+      ? { tables: [], ledger: null }
+      : await readSqlite(path, (db) => transfer({ config, url, target, onProgress }, db))
+  writeMoveMarker(path, { ...moved, isWhole: true })
+  return { isNew: state !== 'whole', isResumed: state === 'half', ...result }
 }
 
 /** Abandons an unfinished move, so that the relay can start on its directory again. */

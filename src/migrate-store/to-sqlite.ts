@@ -86,29 +86,25 @@ export async function migrateToSqlite(
   onProgress: OnProgress,
 ): Promise<StoreMigration> {
   const paths = { dataDir, path: join(dataDir, databaseFileName), draft: join(dataDir, targetFileName) }
-  const source = await PostgresTransfer.open(url)
-  try {
-    const before = await source.readMoveMarker()
-    if (before !== undefined) {
-      const done = { isNew: false, isResumed: false, tables: [], ledger: null }
-      if ((await readOrigin(paths.path)) === before.id) return done
-      if ((await readOrigin(paths.draft)) !== before.id)
-        throw new StoreMigrationError(
-          `The content of this PostgreSQL database was moved at ${before.at} to another directory.`,
-        )
-      moveIntoPlace(paths)
-      return { ...done, isNew: true, isResumed: true }
-    }
-    await source.checkStopped()
-    await checkTarget(paths)
-    const made = await buildFile(source, paths, url, onProgress)
-    const id = newId('move')
-    writeMoveOrigin(paths.draft, id)
-    syncPath(paths.draft)
-    await source.writeMoveMarker({ id, to: 'sqlite', at: new Date().toISOString(), isWhole: true })
+  await using source = await PostgresTransfer.open(url)
+  const before = await source.readMoveMarker()
+  if (before !== undefined) {
+    const done = { isNew: false, isResumed: false, tables: [], ledger: null }
+    if ((await readOrigin(paths.path)) === before.id) return done
+    if ((await readOrigin(paths.draft)) !== before.id)
+      throw new StoreMigrationError(
+        `The content of this PostgreSQL database was moved at ${before.at} to another directory.`,
+      )
     moveIntoPlace(paths)
-    return { isNew: true, isResumed: false, ...made }
-  } finally {
-    await source.close()
+    return { ...done, isNew: true, isResumed: true }
   }
+  await source.checkStopped()
+  await checkTarget(paths)
+  const made = await buildFile(source, paths, url, onProgress)
+  const id = newId('move')
+  writeMoveOrigin(paths.draft, id)
+  syncPath(paths.draft)
+  await source.writeMoveMarker({ id, to: 'sqlite', at: new Date().toISOString(), isWhole: true })
+  moveIntoPlace(paths)
+  return { isNew: true, isResumed: false, ...made }
 }

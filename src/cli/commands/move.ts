@@ -41,24 +41,20 @@ async function move(options: MoveOptions): Promise<void> {
   const config = readConfig()
   const { databaseUrl: url, dataDir } = config
   if (url === null) throw new CommandError('DATABASE_URL must be set to the PostgreSQL database.')
-  const lock = acquireLock(dataDir, { command: 'move' })
-  try {
-    if (options.giveUp === true) {
-      await abandonMigration(dataDir)
-      const message = `The relay can be started on ${dataDir} without DATABASE_URL again. Drop the incomplete PostgreSQL database.`
-      return printResult({ given_up: true, data_dir: dataDir }, options, () => message)
-    }
-    const moved = await withProgress(options, 'opening both databases', (report) =>
-      to === 'postgres'
-        ? migrateToPostgres({ ...config, databaseUrl: null }, url, report)
-        : migrateToSqlite(dataDir, url, report),
-    )
-    const { isNew, isResumed, tables, ledger } = moved
-    const result = { from, to, new: isNew, resumed: isResumed, tables, ledger }
-    printResult(result, options, () => formatMoved(moved, to))
-  } finally {
-    lock.release()
+  using _lock = acquireLock(dataDir, { command: 'move' })
+  if (options.giveUp === true) {
+    await abandonMigration(dataDir)
+    const message = `The relay can be started on ${dataDir} without DATABASE_URL again. Drop the incomplete PostgreSQL database.`
+    return printResult({ given_up: true, data_dir: dataDir }, options, () => message)
   }
+  const moved = await withProgress(options, 'opening both databases', (report) =>
+    to === 'postgres'
+      ? migrateToPostgres({ ...config, databaseUrl: null }, url, report)
+      : migrateToSqlite(dataDir, url, report),
+  )
+  const { isNew, isResumed, tables, ledger } = moved
+  const result = { from, to, new: isNew, resumed: isResumed, tables, ledger }
+  printResult(result, options, () => formatMoved(moved, to))
 }
 
 const storeKinds = ['sqlite', 'postgres'] as const

@@ -22,23 +22,15 @@ interface RepairOptions extends ProgressOptions {
 /** Reads only, so a relay may be running. */
 async function findRepair({ databaseUrl, dataDir }: Config): Promise<TextRepair> {
   if (databaseUrl !== null) return readSnapshot(databaseUrl, (db) => findTextRepair('postgres', db))
-  const reader = openReadOnly(join(dataDir, databaseFileName))
-  try {
-    return await findTextRepair('sqlite', reader.db)
-  } finally {
-    reader.close()
-  }
+  using reader = openReadOnly(join(dataDir, databaseFileName))
+  return await findTextRepair('sqlite', reader.db)
 }
 
 async function applyRepair({ databaseUrl, dataDir }: Config): Promise<TextRepair> {
-  const lock = acquireLock(dataDir, { command: 'repair' })
-  try {
-    return await (databaseUrl === null
-      ? rewriteSqliteLedger(join(dataDir, databaseFileName), (rewriter) => repairText('sqlite', rewriter))
-      : rewritePostgresLedger(databaseUrl, (rewriter) => repairText('postgres', rewriter)))
-  } finally {
-    lock.release()
-  }
+  using _lock = acquireLock(dataDir, { command: 'repair' })
+  return await (databaseUrl === null
+    ? rewriteSqliteLedger(join(dataDir, databaseFileName), (rewriter) => repairText('sqlite', rewriter))
+    : rewritePostgresLedger(databaseUrl, (rewriter) => repairText('postgres', rewriter)))
 }
 
 const shown = (text: string): string => escapeInvalidText(text).replaceAll('\uFFFD', '\\ufffd')

@@ -50,24 +50,20 @@ export async function checkDatabase(dataDir: string): Promise<DatabaseCheck> {
   const path = join(dataDir, 'sluice.db')
   const advice = 'Keep the file unchanged and restore a backup: sluice restore <folder> --force.'
   try {
-    const database = openReadOnly(path)
-    try {
-      const problems = database.findDamage()
-      const last = await database.db.first(
-        sql.selectFrom('journal').select('at').orderBy('seq', 'desc').limit(1),
-      )
-      const lastWrittenMs = last?.at ?? null
-      if (problems.length > 0)
-        return {
-          finding: fail(name, `${path} is damaged: ${problems[0]}`, advice),
-          lastWrittenMs,
-          keys: none,
-        }
-      const keys = await readDataKeyRows(database.db)
-      return { finding: ok(name, `${path} is intact`), lastWrittenMs, keys }
-    } finally {
-      database.close()
-    }
+    using database = openReadOnly(path)
+    const problems = database.findDamage()
+    const last = await database.db.first(
+      sql.selectFrom('journal').select('at').orderBy('seq', 'desc').limit(1),
+    )
+    const lastWrittenMs = last?.at ?? null
+    if (problems.length > 0)
+      return {
+        finding: fail(name, `${path} is damaged: ${problems[0]}`, advice),
+        lastWrittenMs,
+        keys: none,
+      }
+    const keys = await readDataKeyRows(database.db)
+    return { finding: ok(name, `${path} is intact`), lastWrittenMs, keys }
   } catch (error) {
     const why = errorMessage(error)
     const finding =
@@ -84,14 +80,10 @@ export async function checkNode(dataDir: string): Promise<Finding[]> {
   const path = join(dataDir, localJournalFileName)
   if (!existsSync(path)) return []
   try {
-    const database = openReadOnly(path)
-    try {
-      const query = { sql: `select value from facts where name = 'node'`, parameters: [] }
-      const known = await database.db.first<{ value: string }>(query)
-      return known === undefined ? [] : [ok(name, `${known.value} (see sluice node list)`)]
-    } finally {
-      database.close()
-    }
+    using database = openReadOnly(path)
+    const query = { sql: `select value from facts where name = 'node'`, parameters: [] }
+    const known = await database.db.first<{ value: string }>(query)
+    return known === undefined ? [] : [ok(name, `${known.value} (see sluice node list)`)]
   } catch (error) {
     const advice = 'Keep the file unchanged: it may contain settlements that are missing in the database.'
     return [fail(name, `Cannot open ${path}: ${errorMessage(error)}`, advice)]

@@ -20,22 +20,18 @@ function readCount(database: DatabaseSync, query: string): number {
 
 /** Reads the whole backup. Throws if it is damaged, belongs to another program, or is of a newer release. */
 export function checkBackup(path: string): BackupFileReport {
-  const database = new DatabaseSync(path, { readOnly: true })
-  try {
-    const schemaVersion = checkSchema(database)
-    if (schemaVersion === 0) throw new Error('The file contains no data.')
-    const problem = database.prepare('pragma integrity_check(1)').get()?.['integrity_check']
-    if (problem !== 'ok') throw new Error(`The file is damaged: ${String(problem)}`)
-    if (database.prepare('pragma foreign_key_check').all().length > 0) {
-      throw new Error('The file has broken foreign keys.')
-    }
-    return {
-      schemaVersion,
-      lastSeq: readCount(database, 'select max(seq) as value from journal'),
-      accounts: readCount(database, 'select count(*) as value from accounts'),
-    }
-  } finally {
-    database.close()
+  using database = new DatabaseSync(path, { readOnly: true })
+  const schemaVersion = checkSchema(database)
+  if (schemaVersion === 0) throw new Error('The file contains no data.')
+  const problem = database.prepare('pragma integrity_check(1)').get()?.['integrity_check']
+  if (problem !== 'ok') throw new Error(`The file is damaged: ${String(problem)}`)
+  if (database.prepare('pragma foreign_key_check').all().length > 0) {
+    throw new Error('The file has broken foreign keys.')
+  }
+  return {
+    schemaVersion,
+    lastSeq: readCount(database, 'select max(seq) as value from journal'),
+    accounts: readCount(database, 'select count(*) as value from accounts'),
   }
 }
 

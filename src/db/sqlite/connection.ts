@@ -47,7 +47,7 @@ interface Prepared {
   readonly numberColumns: readonly string[] | undefined
 }
 
-export interface Connection {
+export interface Connection extends Disposable {
   readonly database: DatabaseSync
   /** Runs one statement and returns its rows, if any. */
   run(statement: Statement): StatementResult
@@ -110,10 +110,8 @@ function createConnection(database: DatabaseSync): Connection {
       const result = prepared.statement.run(...statement.parameters)
       return { rows: [], changes: Number(result.changes) }
     },
-    close() {
-      cache.clear()
-      database.close()
-    },
+    close: () => database.close(),
+    [Symbol.dispose]: () => database.close(),
   }
 }
 

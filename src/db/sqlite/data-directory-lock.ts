@@ -24,7 +24,7 @@ export interface LockHolder {
   readonly command: string
 }
 
-export interface DataDirLock {
+export interface DataDirLock extends Disposable {
   readonly holder: LockHolder
   release(): void
 }
@@ -129,14 +129,12 @@ export function acquireLock(dataDir: string, options: DataDirLockOptions = {}): 
     throw error
   }
   let isHeld = true
-  return {
-    holder,
-    release() {
-      // The file may belong to the next holder by now.
-      if (!isHeld) return
-      isHeld = false
-      rmSync(join(dataDir, holderFileName), { force: true })
-      lock.release()
-    },
+  const release = (): void => {
+    // The file may belong to the next holder by now.
+    if (!isHeld) return
+    isHeld = false
+    rmSync(join(dataDir, holderFileName), { force: true })
+    lock.release()
   }
+  return { holder, release, [Symbol.dispose]: release }
 }

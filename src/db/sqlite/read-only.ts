@@ -16,7 +16,7 @@ export interface BackupProgress {
   readonly remainingPages: number
 }
 
-export interface ReadOnlyDatabase {
+export interface ReadOnlyDatabase extends Disposable {
   /** All reads see the same snapshot; `write` rejects. */
   readonly db: Db
   /** False in a file whose schema was never created. */
@@ -30,12 +30,8 @@ export interface ReadOnlyDatabase {
 
 /** Turns off WAL mode, so that the copy is one file; a relay that opens the copy turns it on again. */
 function mergeWal(path: string): void {
-  const copy = new DatabaseSync(path)
-  try {
-    copy.exec('pragma journal_mode = delete')
-  } finally {
-    copy.close()
-  }
+  using copy = new DatabaseSync(path)
+  copy.exec('pragma journal_mode = delete')
 }
 
 /** Opens a database file. Throws if it does not exist or is not a database. */
@@ -65,5 +61,6 @@ export function openReadOnly(path: string): ReadOnlyDatabase {
       chmodSync(target, 0o600)
     },
     close: () => connection.close(),
+    [Symbol.dispose]: () => connection.close(),
   }
 }

@@ -23,17 +23,13 @@ export async function rewriteSqliteLedger<Result>(
   path: string,
   work: (rewriter: LedgerRewriter) => Promise<Result>,
 ): Promise<Result> {
-  const connection = openWriter(path)
+  // Its disposal rolls an open transaction back.
+  using connection = openWriter(path)
   const { database } = connection
-  try {
-    database.exec('begin immediate')
-    const creations = dropTriggers(connection)
-    const result = await work(rewriterOn(connection))
-    for (const creation of creations) database.exec(creation)
-    database.exec('commit; pragma wal_checkpoint(truncate)')
-    return result
-  } finally {
-    // Rolls an open transaction back.
-    connection.close()
-  }
+  database.exec('begin immediate')
+  const creations = dropTriggers(connection)
+  const result = await work(rewriterOn(connection))
+  for (const creation of creations) database.exec(creation)
+  database.exec('commit; pragma wal_checkpoint(truncate)')
+  return result
 }

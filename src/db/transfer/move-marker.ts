@@ -51,14 +51,10 @@ export async function checkNotMoved(db: Db): Promise<void> {
 
 /** Writes the marker to a SQLite file that is not open elsewhere; null removes it. */
 export function writeMoveMarker(path: string, moved: MoveMarker | null): void {
-  const connection = openWriter(path)
-  try {
-    connection.run({ sql: 'delete from settings where name = ?', parameters: [markerName] })
-    if (moved !== null) connection.run(moveMarkerStatement(moved))
-    connection.database.exec('pragma wal_checkpoint(truncate)')
-  } finally {
-    connection.close()
-  }
+  using connection = openWriter(path)
+  connection.run({ sql: 'delete from settings where name = ?', parameters: [markerName] })
+  if (moved !== null) connection.run(moveMarkerStatement(moved))
+  connection.database.exec('pragma wal_checkpoint(truncate)')
 }
 
 export const moveMarkerStatement = (moved: MoveMarker): { sql: string; parameters: string[] } => ({
@@ -75,12 +71,8 @@ export function readMoveOrigin(db: Db): Promise<string | undefined> {
 
 /** Records in a SQLite file which move created it. */
 export function writeMoveOrigin(path: string, id: string): void {
-  const connection = openWriter(path)
-  try {
-    const sql = 'insert into settings (name, value) values (?, ?)'
-    connection.run({ sql, parameters: [originName, id] })
-    connection.database.exec('pragma journal_mode = delete')
-  } finally {
-    connection.close()
-  }
+  using connection = openWriter(path)
+  const sql = 'insert into settings (name, value) values (?, ?)'
+  connection.run({ sql, parameters: [originName, id] })
+  connection.database.exec('pragma journal_mode = delete')
 }

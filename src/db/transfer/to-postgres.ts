@@ -38,7 +38,7 @@ interface TableProgress {
   readonly rows: number
 }
 
-export class PostgresTransfer {
+export class PostgresTransfer implements AsyncDisposable {
   readonly #client: Client
   #epochs: string | undefined
 
@@ -67,6 +67,8 @@ export class PostgresTransfer {
   async close(): Promise<void> {
     await this.#client.end().catch(() => undefined)
   }
+
+  [Symbol.asyncDispose] = (): Promise<void> => this.close()
 
   /** Throws TransferTargetError if a node was neither stopped cleanly nor retired, or has joined since the first check. */
   async checkStopped(): Promise<void> {

@@ -17,7 +17,7 @@ const commitsPerPage = 200
 /** Called with the bodies of the next commits in order. */
 export type OnCommits = (bodies: readonly string[]) => Promise<void>
 
-export interface SqliteTarget {
+export interface SqliteTarget extends Disposable {
   readonly tables: readonly TableShape[]
   /** Copies a table unchanged. `onRows`: called with the number of rows of each page. */
   copyTable(read: ReadRows, table: TableShape, onRows: (rows: number) => void): Promise<void>
@@ -27,8 +27,6 @@ export interface SqliteTarget {
   writeCheckpoint(seq: number, at: number, holds: string): void
   /** Deletes the copied row of a request, as retention does. */
   deleteRequest(id: string): void
-  /** Closes the file, which is then self-contained. */
-  close(): void
 }
 
 function insertSql(table: string, columns: readonly string[]): string {
@@ -125,7 +123,8 @@ class SqliteFileTarget implements SqliteTarget {
     this.#insert(table, toCells(numbered, table.columns))
   }
 
-  close(): void {
+  /** Closes the file, which is then self-contained. */
+  [Symbol.dispose](): void {
     this.#database.exec('pragma foreign_keys = on; pragma journal_mode = delete')
     this.#database.close()
   }

@@ -46,12 +46,8 @@ const singleNode = {
 async function checkDirectoryNotMoved(dataDir: string): Promise<void> {
   const path = join(dataDir, databaseFileName)
   if (!existsSync(path)) return
-  const reader = openReadOnly(path)
-  try {
-    if (reader.hasTable('settings')) await checkNotMoved(reader.db)
-  } finally {
-    reader.close()
-  }
+  using reader = openReadOnly(path)
+  if (reader.hasTable('settings')) await checkNotMoved(reader.db)
 }
 
 /** Opens the store of the directory; its roll-ups and migrations begin at once. */
