@@ -1,4 +1,5 @@
 /** Rows as objects of the code: columns are named in snake_case, fields in camelCase. */
+import { snakeCase } from './audit-changes.ts'
 
 type CamelCase<Name extends string> = Name extends `${infer Head}_${infer Rest}`
   ? `${Head}${Capitalize<CamelCase<Rest>>}`
@@ -9,19 +10,15 @@ export type RowFields<Row> = {
   readonly [Column in keyof Row & string as CamelCase<Column>]: Row[Column]
 }
 
-const fieldNames = new Map<string, string>()
-
-function fieldName(column: string): string {
-  const known = fieldNames.get(column)
-  if (known !== undefined) return known
-  const name = column.replaceAll(/_(\w)/g, (_match, letter: string) => letter.toUpperCase())
-  fieldNames.set(column, name)
-  return name
+export function fieldsOf<Row extends object>(row: Row): RowFields<Row> {
+  const fields = Object.entries(row).map(([column, value]: [string, unknown]) => {
+    return [column.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()), value]
+  })
+  return Object.fromEntries(fields) as RowFields<Row>
 }
 
-export function fieldsOf<Row extends object>(row: Row): RowFields<Row> {
-  const fields = Object.entries(row).map(
-    ([column, value]: [string, unknown]) => [fieldName(column), value] as const,
-  )
-  return Object.fromEntries(fields) as RowFields<Row>
+/** The columns of those fields that are given. */
+export function columnsOf<Row>(fields: Partial<RowFields<Row>>): Partial<Row> {
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(given.map(([name, value]) => [snakeCase(name), value])) as Partial<Row>
 }

@@ -13,40 +13,21 @@ import {
   type Generated,
   type Selectable,
 } from 'kysely'
-import { availabilityOwners, type AvailabilityTables } from './tables/availability.ts'
+import type { AvailabilityTables } from './tables/availability.ts'
 import type { UpstreamCredentialsTable } from './tables/catalog.ts'
-import type {
-  AuditTable,
-  CheckpointsTable,
-  EntriesTable,
-  JournalTable,
-  KeptAnswersTable,
-  OwnersTable,
-} from './tables/ledger.ts'
-import { promotionOwners, type PromotionTables } from './tables/promotions.ts'
-import { notificationOwners, type NotificationTables } from './tables/notifications.ts'
 import type { ConsoleTables } from './tables/console.ts'
+import type { LedgerTables } from './tables/ledger.ts'
+import type { NotificationTables } from './tables/notifications.ts'
+import type { PromotionTables } from './tables/promotions.ts'
+import type { UsageTables } from './tables/usage.ts'
 import type { UserTables } from './tables/users.ts'
 
-import type { DroppedBillsTable, RequestsTable, UsageHourlyTable } from './tables/usage.ts'
-
-export type { DroppedBillsTable, Outcome, RequestsTable } from './tables/usage.ts'
-export type { UpstreamCredentialsTable } from './tables/catalog.ts'
-export type {
-  CheckpointsTable,
-  EntriesTable,
-  JournalTable,
-  KeptAnswersTable,
-  OwnersTable,
-} from './tables/ledger.ts'
-export type { PromotionsTable, TrialGrantsTable, VouchersTable } from './tables/promotions.ts'
-export type {
-  IncidentPostsTable,
-  IncidentsTable,
-  IncidentStatus,
-  PublicAddressesTable,
-} from './tables/availability.ts'
-export type { ChannelKind, ChannelsTable, NoticesTable } from './tables/notifications.ts'
+export type * from './tables/availability.ts'
+export type * from './tables/catalog.ts'
+export type * from './tables/ledger.ts'
+export type * from './tables/notifications.ts'
+export type * from './tables/promotions.ts'
+export type * from './tables/usage.ts'
 
 export type Flag = 0 | 1
 
@@ -184,7 +165,14 @@ export interface RoutesTable {
 }
 
 export interface Schema
-  extends AvailabilityTables, ConsoleTables, NotificationTables, UserTables, PromotionTables {
+  extends
+    AvailabilityTables,
+    ConsoleTables,
+    LedgerTables,
+    NotificationTables,
+    PromotionTables,
+    UsageTables,
+    UserTables {
   accounts: AccountsTable
   keys: KeysTable
   tiers: TiersTable
@@ -193,56 +181,44 @@ export interface Schema
   models: ModelsTable
   prices: PricesTable
   routes: RoutesTable
-  journal: JournalTable
-  checkpoints: CheckpointsTable
-  entries: EntriesTable
-  owners: OwnersTable
-  requests: RequestsTable
-  kept_answers: KeptAnswersTable
-  usage_hourly: UsageHourlyTable
-  dropped_bills: DroppedBillsTable
-  audit: AuditTable
   cursors: { name: string; position: number }
   settings: { name: string; value: string }
 }
 
+const tablesOfModules = {
+  accounts: ['accounts', 'keys', 'tiers', 'limit_requests'],
+  catalog: ['upstreams', 'upstream_credentials', 'models', 'prices', 'routes'],
+  db: [
+    'journal',
+    'checkpoints',
+    'entries',
+    'owners',
+    'requests',
+    'kept_answers',
+    'dropped_bills',
+    'audit',
+    'cursors',
+    'settings',
+  ],
+  health: ['objectives', 'incidents', 'incident_posts', 'public_addresses'],
+  ledger: ['vouchers', 'credit_orders', 'promotions', 'trial_grants'],
+  limits: ['attempts'],
+  notifications: ['notices', 'notice_preferences', 'channels', 'deliveries', 'outbox', 'announcements'],
+  usage: [
+    'usage_hourly',
+    'traffic_hourly',
+    'latency_daily',
+    'failures_hourly',
+    'availability_minutes',
+    'availability_days',
+  ],
+  users: ['persons', 'sessions', 'tickets', 'recovery_codes', 'passkeys', 'invites'],
+} satisfies Record<string, readonly (keyof Schema)[]>
+
 /** The only module that writes each table, enforced by test/architecture.test.ts. db/ writes the rows of ledger commits. */
-export const owners = {
-  ...availabilityOwners,
-  ...notificationOwners,
-  ...promotionOwners,
-  accounts: 'accounts',
-  keys: 'accounts',
-  tiers: 'accounts',
-  upstreams: 'catalog',
-  upstream_credentials: 'catalog',
-  models: 'catalog',
-  prices: 'catalog',
-  routes: 'catalog',
-  journal: 'db',
-  checkpoints: 'db',
-  entries: 'db',
-  owners: 'db',
-  requests: 'db',
-  kept_answers: 'db',
-  usage_hourly: 'usage',
-  dropped_bills: 'db',
-  audit: 'db',
-  persons: 'users',
-  sessions: 'users',
-  tickets: 'users',
-  recovery_codes: 'users',
-  passkeys: 'users',
-  invites: 'users',
-  attempts: 'limits',
-  traffic_hourly: 'usage',
-  latency_daily: 'usage',
-  failures_hourly: 'usage',
-  limit_requests: 'accounts',
-  announcements: 'notifications',
-  cursors: 'db',
-  settings: 'db',
-} as const satisfies Record<keyof Schema, string>
+export const owners: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(tablesOfModules).flatMap(([module, tables]) => tables.map((table) => [table, module])),
+)
 
 /** Compiles queries without running them: `db.all(sql.selectFrom('tiers').selectAll())`. */
 export const sql = new Kysely<Schema>({

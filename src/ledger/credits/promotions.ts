@@ -5,7 +5,7 @@
 import { apiError, invalidField, notFound } from '../../errors.ts'
 import { auditStatement } from '../../db/audit.ts'
 import { auditChanges, auditFields } from '../../db/audit-changes.ts'
-import { camelRow, columnsOf, type CamelRow } from '../../db/camel-row.ts'
+import { fieldsOf, columnsOf, type RowFields } from '../../db/row-fields.ts'
 import { expectChanges, type Db, type Page } from '../../db/db.ts'
 import { sql, type PromotionsTable } from '../../db/schema/schema.ts'
 import { isUniqueViolation, isExpectationFailureOf } from '../../db/store-error.ts'
@@ -15,7 +15,7 @@ export const promotionStates = ['scheduled', 'running', 'used up', 'ended', 'pau
 export type PromotionState = (typeof promotionStates)[number]
 
 /** Amounts are nanos. `endsAt`, `grantsMax` and `creditDays` null: no limit. */
-export type Promotion = CamelRow<PromotionsTable> & { readonly state: PromotionState }
+export type Promotion = RowFields<PromotionsTable> & { readonly state: PromotionState }
 
 /**
  * Omitted fields stay unchanged; on creation they default to "from now", no end, no limit and no code. null
@@ -40,7 +40,7 @@ function stateAt(row: PromotionsTable, at: number): PromotionState {
 }
 
 function promotionOf(row: PromotionsTable, at: number): Promotion {
-  return { ...camelRow(row), state: stateAt(row, at) }
+  return { ...fieldsOf(row), state: stateAt(row, at) }
 }
 
 function validate(row: PromotionsTable): PromotionsTable {

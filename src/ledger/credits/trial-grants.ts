@@ -5,7 +5,7 @@
  */
 import { hash } from 'node:crypto'
 import { sql as fragment } from 'kysely'
-import { camelRow, type CamelRow } from '../../db/camel-row.ts'
+import { fieldsOf, type RowFields } from '../../db/row-fields.ts'
 import { expectChanges, type Db } from '../../db/db.ts'
 import type { Statement } from '../../db/statement.ts'
 import { sql, type TrialGrantsTable } from '../../db/schema/schema.ts'
@@ -16,7 +16,7 @@ import { accountOwner } from '../state.ts'
 const dayMs = 86_400_000
 
 /** `totalSpentNanos`: the account's total spending so far, as of the last commit. */
-export type TrialGrant = CamelRow<TrialGrantsTable> & { readonly totalSpentNanos: bigint | null }
+export type TrialGrant = RowFields<TrialGrantsTable> & { readonly totalSpentNanos: bigint | null }
 
 /** Who receives a grant, identified by account and mailbox (accounts/fields.ts, mailboxOf). */
 export interface Grantee {
@@ -105,7 +105,7 @@ export async function expiringTrials(
     .where('trial_grants.ended_at', 'is', null)
     .orderBy('trial_grants.expires_at')
     .limit(limit)
-  return (await db.all(query)).map(camelRow)
+  return (await db.all(query)).map(fieldsOf)
 }
 
 /** Records what an entry took back and whether it was the last one. */

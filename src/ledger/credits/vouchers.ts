@@ -7,7 +7,7 @@ import { hash } from 'node:crypto'
 import { apiError, type ApiError, notFound } from '../../errors.ts'
 import { auditStatement } from '../../db/audit.ts'
 import { auditFields } from '../../db/audit-changes.ts'
-import { camelRow, type CamelRow } from '../../db/camel-row.ts'
+import { fieldsOf, type RowFields } from '../../db/row-fields.ts'
 import { expectChanges, type Db, type Page } from '../../db/db.ts'
 import { sql, type VouchersTable } from '../../db/schema/schema.ts'
 import { isExpectationFailureOf } from '../../db/store-error.ts'
@@ -18,7 +18,7 @@ export const voucherStatuses = ['unused', 'redeemed', 'expired', 'revoked'] as c
 export type VoucherStatus = (typeof voucherStatuses)[number]
 
 /** `id` identifies it without revealing its code; `redeemedBy` is the id of the account. */
-export interface Voucher extends Omit<CamelRow<VouchersTable>, 'codeHash'> {
+export interface Voucher extends Omit<RowFields<VouchersTable>, 'codeHash'> {
   readonly id: string
   readonly status: VoucherStatus
 }
@@ -83,7 +83,7 @@ function statusAt(row: VouchersTable, at: number): VoucherStatus {
 }
 
 function voucherOf(row: VouchersTable, at: number): Voucher {
-  const { codeHash, ...fields } = camelRow(row)
+  const { codeHash, ...fields } = fieldsOf(row)
   return { id: `vch_${codeHash.slice(0, idLength)}`, status: statusAt(row, at), ...fields }
 }
 

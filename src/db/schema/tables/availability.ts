@@ -75,12 +75,3 @@ export interface AvailabilityTables {
   incident_posts: IncidentPostsTable
   public_addresses: PublicAddressesTable
 }
-
-export const availabilityOwners = {
-  availability_minutes: 'usage',
-  availability_days: 'usage',
-  objectives: 'health',
-  incidents: 'health',
-  incident_posts: 'health',
-  public_addresses: 'health',
-} as const satisfies Record<keyof AvailabilityTables, string>

@@ -70,3 +70,12 @@ export interface AuditTable {
   /** JSON object. */
   detail: string
 }
+
+export interface LedgerTables {
+  journal: JournalTable
+  checkpoints: CheckpointsTable
+  entries: EntriesTable
+  owners: OwnersTable
+  kept_answers: KeptAnswersTable
+  audit: AuditTable
+}

@@ -78,11 +78,3 @@ export interface NotificationTables {
   deliveries: DeliveriesTable
   outbox: OutboxTable
 }
-
-export const notificationOwners = {
-  notices: 'notifications',
-  notice_preferences: 'notifications',
-  channels: 'notifications',
-  deliveries: 'notifications',
-  outbox: 'notifications',
-} as const satisfies Record<keyof NotificationTables, string>

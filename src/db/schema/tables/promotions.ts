@@ -61,10 +61,3 @@ export interface PromotionTables {
   promotions: PromotionsTable
   trial_grants: TrialGrantsTable
 }
-
-export const promotionOwners = {
-  vouchers: 'ledger',
-  credit_orders: 'ledger',
-  promotions: 'ledger',
-  trial_grants: 'ledger',
-} as const satisfies Record<keyof PromotionTables, string>

@@ -69,3 +69,9 @@ export interface UsageHourlyTable {
   /** Requests at an unknown cost; null in hours before it was recorded, see usage/unknown-costs.ts. */
   unpriced_requests: number | null
 }
+
+export interface UsageTables {
+  requests: RequestsTable
+  dropped_bills: DroppedBillsTable
+  usage_hourly: UsageHourlyTable
+}

@@ -1,7 +1,7 @@
 /** `/models`: the models that callers can request, with routes and versioned prices. */
 import { z } from '@hono/zod-openapi'
 import { perLimit } from '../../api/json-schemas.ts'
-import { camelRow } from '../../../db/camel-row.ts'
+import { fieldsOf } from '../../../db/row-fields.ts'
 import { jsonFields } from '../../api/json-fields.ts'
 import { view } from '../../api/define-endpoints.ts'
 import { admin } from '../admin-context.ts'
@@ -146,10 +146,10 @@ function resolvePrices({ prices, free }: z.infer<typeof modelPatch>): PriceInput
 function toModelPatch(body: z.infer<typeof modelPatch>): ModelPatch {
   const { prices: _prices, free: _free, routes, ...rest } = body
   return {
-    ...camelRow(rest),
+    ...fieldsOf(rest),
     prices: resolvePrices(body),
     routes: routes?.map(({ cost, ...route }, index) => ({
-      ...camelRow(route),
+      ...fieldsOf(route),
       cost: cost && toUpstreamCosts(cost, `routes[${index}].cost`),
     })),
   }

@@ -1,7 +1,7 @@
 /** `/upstreams`: the provider endpoints that serve models. Responses never contain a credential. */
 import { z } from '@hono/zod-openapi'
 import { admin, confirmationRule, requireConfirmation, type AdminContext } from '../admin-context.ts'
-import { camelRow } from '../../../db/camel-row.ts'
+import { fieldsOf } from '../../../db/row-fields.ts'
 import { jsonFields } from '../../api/json-fields.ts'
 import { view } from '../../api/define-endpoints.ts'
 import type { AppContext } from '../../app-context.ts'
@@ -117,11 +117,11 @@ function requireProviderName(name: string): string {
 function toUpstreamPatch(body: z.infer<typeof upstreamPatch>): UpstreamPatch {
   const { provider, prices, timeouts, settings, ...rest } = body
   return {
-    ...camelRow(rest),
+    ...fieldsOf(rest),
     provider: provider === undefined ? undefined : requireProviderName(provider),
     prices: prices && toUpstreamCosts(prices),
-    timeouts: timeouts && camelRow(timeouts),
-    settings: settings && camelRow(settings),
+    timeouts: timeouts && fieldsOf(timeouts),
+    settings: settings && fieldsOf(settings),
   }
 }
 

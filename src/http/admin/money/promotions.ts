@@ -1,6 +1,6 @@
 /** `/promotions`: trial credit for a limited time, once per mailbox. */
 import { z } from '@hono/zod-openapi'
-import { camelRow } from '../../../db/camel-row.ts'
+import { fieldsOf } from '../../../db/row-fields.ts'
 import { jsonFields } from '../../api/json-fields.ts'
 import { view } from '../../api/define-endpoints.ts'
 import { admin } from '../admin-context.ts'
@@ -61,7 +61,7 @@ const promotionView = view('promotion', promotionSchema, (promotion: Promotion) 
 function toPromotionPatch(body: z.infer<typeof promotionPatch>): PromotionPatch {
   const { amount, max_grants: grantsMax, starts_at: startsAt, ends_at: endsAt, ...rest } = body
   return {
-    ...camelRow(rest),
+    ...fieldsOf(rest),
     grantsMax,
     amountNanos: amount === undefined ? undefined : parseAmount(amount, 'amount'),
     startsAt: parseTime(startsAt),
