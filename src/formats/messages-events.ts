@@ -45,12 +45,6 @@ export function messageDelta({ reason, sequence }: StopReason, usage: TokenUsage
   return encodeMessagesEvent('message_delta', { delta, usage: serializeMessagesUsage(usage), ...more })
 }
 
-/** If the account runs out of credit, the response ends as if it had reached its maximum, and says why. */
-export function outOfCreditDelta(usage: TokenUsage): Buffer {
-  const stop = { reason: 'max_tokens', sequence: null }
-  return messageDelta(stop, usage, { sluice: { ended: 'insufficient_quota' } })
-}
-
 /**
  * Records which blocks are open at a position of the response. Positions are output tokens, since only events up to
  * some number of them may have been sent when a response is ended.
@@ -67,8 +61,14 @@ export class BlockLog {
     if (block) block.to = at
   }
 
-  /** The blocks that were open after this many tokens. */
-  openAt(tokens: number): number[] {
-    return this.#blocks.filter(({ from, to }) => from <= tokens && to > tokens).map(({ index }) => index)
+  /**
+   * The last events if the account runs out of credit after this many tokens: the blocks that were open end, and the
+   * response ends as if it had reached its maximum, and says why.
+   */
+  outOfCreditEvents(tokens: number, usage: TokenUsage): Buffer[] {
+    const open = this.#blocks.filter(({ from, to }) => from <= tokens && to > tokens)
+    const stop = { reason: 'max_tokens', sequence: null }
+    const delta = messageDelta(stop, usage, { sluice: { ended: 'insufficient_quota' } })
+    return [...open.map(({ index }) => contentBlockStop(index)), delta, messageStop]
   }
 }

@@ -4,7 +4,7 @@
  */
 import { encodeSseEvent } from '../lib/sse/sse-parser.ts'
 import { getNumber, getString, isObject } from '../providers/json-fields.ts'
-import { BlockLog, contentBlockStop, messageStop, outOfCreditDelta } from './messages-events.ts'
+import { BlockLog, messageStop } from './messages-events.ts'
 import type { MessagesConclusion } from './messages-stream.ts'
 
 /** An event as received. */
@@ -51,7 +51,7 @@ export class MessagesPassthrough {
 
   finalEvents({ isOutOfCredit, paidTokens, usage }: MessagesConclusion): Buffer[] {
     if (!isOutOfCredit) return [this.#stopEvent]
-    return [...this.#log.openAt(paidTokens).map(contentBlockStop), outOfCreditDelta(usage), messageStop]
+    return this.#log.outOfCreditEvents(paidTokens, usage)
   }
 }
 

@@ -14,11 +14,9 @@ import {
 } from './messages-response.ts'
 import {
   BlockLog,
-  contentBlockStop,
   encodeMessagesEvent,
   messageDelta,
   messageStop,
-  outOfCreditDelta,
   serializeMessagesUsage,
   type StopReason,
 } from './messages-events.ts'
@@ -60,12 +58,7 @@ export class MessagesStreamEncoder {
   finalEvents({ isOutOfCredit, paidTokens, usage }: MessagesConclusion): Buffer[] {
     if (isOutOfCredit) {
       const start = this.#startedAtTokens === null || this.#startedAtTokens > paidTokens ? [this.#start] : []
-      return [
-        ...start,
-        ...this.#log.openAt(paidTokens).map(contentBlockStop),
-        outOfCreditDelta(usage),
-        messageStop,
-      ]
+      return [...start, ...this.#log.outOfCreditEvents(paidTokens, usage)]
     }
     this.#blocks.finish()
     const stop = this.#stop ?? mapStopReason({}, this.#blocks.hasCalls, [])

@@ -10,12 +10,6 @@ import type { Json } from './json-fields.ts'
 /** The text of a user's turn that has none. */
 const placeholder = '.'
 
-export interface AlternatingTurns {
-  /** The parts of the system messages. */
-  readonly systemParts: readonly Part[]
-  readonly turns: readonly { readonly role: 'user' | 'assistant'; readonly content: Json[] }[]
-}
-
 export function isBlankText(part: Part): boolean {
   return part.kind === 'text' && part.text.trim() === ''
 }
@@ -61,11 +55,11 @@ function userMessage(parts: readonly Part[]): ChatMessage {
   return { role: 'user', path: 'messages', parts, toolCalls: [], toolCallId: '', reasoningDetails: [] }
 }
 
-/** Merges adjacent messages of one side. If there are only system messages, the last one is the user's. */
+/** Merges adjacent messages of one side, apart from the parts of the system messages. If there are only system messages, the last one is the user's. */
 export function alternateTurns(
   messages: readonly ChatMessage[],
   encodeContent: (message: ChatMessage) => Json[],
-): AlternatingTurns {
+) {
   const system = messages.filter(({ role }) => role === 'system')
   const spoken = withUniqueCallIds(messages.filter(({ role }) => role !== 'system'))
   if (spoken.length === 0) spoken.push(...system.splice(-1).map(({ parts }) => userMessage(parts)))
