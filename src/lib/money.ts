@@ -4,7 +4,7 @@
  * that cannot be represented exactly is rejected.
  */
 
-import { apiError } from '../errors.ts'
+import { apiError, type ApiError } from '../errors.ts'
 
 /** The largest amount in one text: a thousand million yuan, far below SQLite's 64 bits. */
 const maxAmountNanos = 10n ** 18n
@@ -27,18 +27,15 @@ function scaleDecimal(text: string, decimals: number): bigint | string {
   return match[1] === '-' ? -whole : whole
 }
 
-function invalidMessage(param: string | undefined, problem: string): string {
-  return `Invalid ${param === undefined ? 'amount' : `\`${param}\``}: ${problem}.`
+function invalid(param: string | undefined, problem: string): ApiError {
+  const subject = param === undefined ? 'amount' : `\`${param}\``
+  return apiError('invalid_request', { param, message: `Invalid ${subject}: ${problem}.` })
 }
 
 function parseDecimal(text: string, decimals: number, param: string | undefined): bigint {
   const value = scaleDecimal(text, decimals)
   if (typeof value === 'bigint') return value
-  throw apiError('invalid_request', { param, message: invalidMessage(param, value) })
-}
-
-function throwOutOfRange(param: string | undefined, problem: string): never {
-  throw apiError('invalid_request', { param, message: invalidMessage(param, problem) })
+  throw invalid(param, value)
 }
 
 function formatDecimal(value: bigint, decimals: number): string {
@@ -51,7 +48,7 @@ function formatDecimal(value: bigint, decimals: number): string {
 /** `"0.002"` → 2_000_000n. Signed, at most nine decimal places. Throws `invalid_request`, naming `param`, for anything else. */
 export function parseAmount(text: string, param?: string): bigint {
   const nanos = parseDecimal(text, amountDecimals, param)
-  if (nanos > maxAmountNanos || nanos < -maxAmountNanos) throwOutOfRange(param, 'is too large')
+  if (nanos > maxAmountNanos || nanos < -maxAmountNanos) throw invalid(param, 'is too large')
   return nanos
 }
 
@@ -63,8 +60,8 @@ export function formatAmount(nanos: bigint): string {
 /** Converts a price per 1,000 tokens to nanos per million tokens: `"0.002"` → 2_000_000_000n. At most twelve decimal places. */
 export function parsePrice(text: string, param?: string): bigint {
   const price = parseDecimal(text, priceDecimals, param)
-  if (price < 0n) throwOutOfRange(param, 'must not be negative')
-  if (price > maxAmountNanos) throwOutOfRange(param, 'is too large')
+  if (price < 0n) throw invalid(param, 'must not be negative')
+  if (price > maxAmountNanos) throw invalid(param, 'is too large')
   return price
 }
 
@@ -76,7 +73,7 @@ export function formatPrice(nanosPerMillion: bigint): string {
 /** Converts a factor to parts per million: `"1"` → 1_000_000. At most six decimal places, from 0 to 1,000. */
 export function parseFactor(text: string, param?: string): number {
   const ppm = Number(parseDecimal(text, factorDecimals, param))
-  if (ppm < 0 || ppm > maxFactorPpm) throwOutOfRange(param, 'must be between 0 and 1000')
+  if (ppm < 0 || ppm > maxFactorPpm) throw invalid(param, 'must be between 0 and 1000')
   return ppm
 }
 

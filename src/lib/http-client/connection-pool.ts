@@ -14,6 +14,7 @@ export interface PooledConnection {
 
 export interface ConnectionPoolBounds {
   readonly maxIdlePerOrigin: number
+  /** How long a connection may stay idle; a shorter `Keep-Alive: timeout` of the server takes precedence. */
   readonly idleMs: number
 }
 
@@ -79,15 +80,11 @@ export class ConnectionPool<Connection extends PooledConnection> {
   #sweep(): void {
     const now = performance.now()
     for (const [key, connections] of this.#idle) {
-      const isStale = (connection: Connection): boolean => connection.expiresAt <= now
-      if (connections.some(isStale)) {
-        const stale = connections.filter(isStale)
-        this.#idle.set(
-          key,
-          connections.filter((connection) => !isStale(connection)),
-        )
-        for (const connection of stale) connection.destroy()
-      } else if (connections.length === 0) this.#idle.delete(key)
+      if (connections.length === 0) this.#idle.delete(key)
+      for (const connection of connections.filter(({ expiresAt }) => expiresAt <= now)) {
+        this.remove(connection)
+        connection.destroy()
+      }
     }
     if (this.#idle.size > 0 || this.#sweepTimer === null) return
     clearInterval(this.#sweepTimer)

@@ -8,7 +8,7 @@ import { createSecureContext } from 'node:tls'
 import { forbiddenReason, createGuardedLookup, type AddressResolver, type Cidr } from '../address-guard.ts'
 import { Connection, type ConnectionContext } from './connection.ts'
 import { HttpExchange, type ResponseHandler, type Exchange } from './exchange.ts'
-import { ConnectionPool } from './connection-pool.ts'
+import { ConnectionPool, type ConnectionPoolBounds } from './connection-pool.ts'
 import { validatePath, type OutgoingRequest } from './request.ts'
 
 export type { ResponseHandler, Exchange } from './exchange.ts'
@@ -22,12 +22,9 @@ export {
   type OutgoingRequest,
 } from './request.ts'
 
-export interface HttpClientOptions {
+export interface HttpClientOptions extends ConnectionPoolBounds {
   /** Private networks that may be called. */
   readonly allow: readonly Cidr[]
-  readonly maxIdlePerOrigin: number
-  /** How long a connection may stay idle; a shorter `Keep-Alive: timeout` of the server takes precedence. */
-  readonly idleMs: number
   /** For the response head including interim responses, and again for the trailers. */
   readonly maxHeadBytes: number
   /**
