@@ -115,22 +115,7 @@ export class RateLimiter {
     const requestsWait = rpm === null ? 0 : subject.requests.secondsUntilFits(second, 1, rpm)
     const tokensWait = tpm === null ? 0 : subject.tokens.secondsUntilFits(second, tokens, tpm)
     if (!isFull && requestsWait === 0 && tokensWait === 0) return null
-    const inMs = (seconds: number): number | null =>
-      seconds === Infinity ? null : (second + seconds) * secondMs - now
-    let denial: RateDenial | null = null
-    if (concurrency !== null && isFull) {
-      const retryAfterMs = concurrency === 0 ? null : slotRetryMs
-      denial = { subject: name, rate: 'concurrent requests', limit: concurrency, retryAfterMs }
-    }
-    if (rpm !== null && requestsWait > 0) {
-      const retryAfterMs = inMs(requestsWait)
-      denial = longerWait(denial, { subject: name, rate: 'requests per minute', limit: rpm, retryAfterMs })
-    }
-    if (tpm !== null && tokensWait > 0) {
-      const retryAfterMs = inMs(tokensWait)
-      denial = longerWait(denial, { subject: name, rate: 'tokens per minute', limit: tpm, retryAfterMs })
-    }
-    return denial
+    return denialFrom({ subject: name, limits }, { running: subject.running, requestsWait, tokensWait }, now)
   }
 
   /** Cancels the reservation of a request that the ledger rejected. */
@@ -222,4 +207,30 @@ export class RateLimiter {
 export function longerWait(one: RateDenial | null, other: RateDenial | null): RateDenial | null {
   if (one === null || other === null) return one ?? other
   return (other.retryAfterMs ?? Infinity) > (one.retryAfterMs ?? Infinity) ? other : one
+}
+
+/** A subject's running requests, and the seconds until another request and its tokens fit: Infinity if they never do. */
+export interface SubjectUsage {
+  readonly running: number
+  readonly requestsWait: number
+  readonly tokensWait: number
+}
+
+/** The limit of a subject that denies a request; of several, the one with the longest wait. */
+export function denialFrom(
+  { subject, limits: { rpm, tpm, concurrency } }: RateLimitSubject,
+  { running, requestsWait, tokensWait }: SubjectUsage,
+  now: number,
+): RateDenial | null {
+  const inMs = (seconds: number): number | null =>
+    seconds === Infinity ? null : (Math.floor(now / secondMs) + seconds) * secondMs - now
+  let denial: RateDenial | null = null
+  const deny = (rate: RateLimitName, limit: number, retryAfterMs: number | null): void => {
+    denial = longerWait(denial, { subject, rate, limit, retryAfterMs })
+  }
+  if (concurrency !== null && running >= concurrency)
+    deny('concurrent requests', concurrency, concurrency === 0 ? null : slotRetryMs)
+  if (rpm !== null && requestsWait > 0) deny('requests per minute', rpm, inMs(requestsWait))
+  if (tpm !== null && tokensWait > 0) deny('tokens per minute', tpm, inMs(tokensWait))
+  return denial
 }

@@ -5,8 +5,14 @@
  */
 import { RedisSlidingWindows, type Reservation } from '../shared/redis-sliding-windows.ts'
 import type { LocalRateLimiter, ClusterRateLimiter, RateLimitResult } from './local-rate-limiter.ts'
-import { longerWait, type RateLimitSubject, type RateDenial, type RateStatus } from './rate-limiter.ts'
-import { denialFrom, statusFrom, windowLimitsOf } from './window-usage.ts'
+import {
+  denialFrom,
+  longerWait,
+  type RateLimitSubject,
+  type RateDenial,
+  type RateStatus,
+} from './rate-limiter.ts'
+import { statusFrom, windowLimitsOf } from './window-usage.ts'
 import { windowSeconds } from './sliding-window.ts'
 import { errorMessage } from '../lib/error-message.ts'
 
@@ -121,13 +127,26 @@ export class RedisRateLimiter implements ClusterRateLimiter {
     this.#sharedFrom = Infinity
   }
 
-  async reserve(id: string, subjects: readonly RateLimitSubject[], tokens: number): Promise<RateLimitResult> {
+  reserve(
+    id: string,
+    subjects: readonly RateLimitSubject[],
+    tokens: number,
+  ): RateLimitResult | Promise<RateLimitResult> {
     const isLimited = subjects.some(
       ({ limits }) => limits.rpm !== null || limits.tpm !== null || limits.concurrency !== null,
     )
     // Without limits there is nothing to count.
     if (!isLimited) return { denial: null, status: statusFrom(subjects, []) }
-    if (!this.isShared) return this.#reserveLocally(id, subjects, tokens)
+    return this.isShared
+      ? this.#reserveInRedis(id, subjects, tokens)
+      : this.#reserveLocally(id, subjects, tokens)
+  }
+
+  async #reserveInRedis(
+    id: string,
+    subjects: readonly RateLimitSubject[],
+    tokens: number,
+  ): Promise<RateLimitResult> {
     try {
       const group = subjects[0]?.subject ?? ''
       const reservation = await this.#windows.reserve({ id, group, tokens }, subjects.map(windowLimitsOf))

@@ -1,39 +1,9 @@
-/** Reads the usage of a subject's windows in Redis as a denial or a status. */
+/** Reads the usage of a subject's windows in Redis as a status. */
 import type { WindowLimits, WindowUsage } from '../shared/redis-sliding-windows.ts'
-import {
-  longerWait,
-  slotRetryMs,
-  type RateDenial,
-  type RateLimitSubject,
-  type RateStatus,
-} from './rate-limiter.ts'
+import type { RateLimitSubject, RateStatus } from './rate-limiter.ts'
 
 export function windowLimitsOf({ subject, limits }: RateLimitSubject): WindowLimits {
   return { subject, requests: limits.rpm, tokens: limits.tpm, slots: limits.concurrency }
-}
-
-export function denialFrom(
-  { subject, limits }: RateLimitSubject,
-  usage: WindowUsage,
-  now: number,
-): RateDenial | null {
-  const inMs = (seconds: number): number | null =>
-    seconds < 0 ? null : (Math.floor(now / 1000) + seconds) * 1000 - now
-  const { rpm, tpm, concurrency } = limits
-  let denial: RateDenial | null = null
-  if (concurrency !== null && usage.running >= concurrency) {
-    const retryAfterMs = concurrency === 0 ? null : slotRetryMs
-    denial = { subject, rate: 'concurrent requests', limit: concurrency, retryAfterMs }
-  }
-  if (rpm !== null && usage.requestsWait !== 0) {
-    const retryAfterMs = inMs(usage.requestsWait)
-    denial = longerWait(denial, { subject, rate: 'requests per minute', limit: rpm, retryAfterMs })
-  }
-  if (tpm !== null && usage.tokensWait !== 0) {
-    const retryAfterMs = inMs(usage.tokensWait)
-    denial = longerWait(denial, { subject, rate: 'tokens per minute', limit: tpm, retryAfterMs })
-  }
-  return denial
 }
 
 /** The status of the subject with the least remaining. */

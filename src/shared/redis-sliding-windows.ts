@@ -19,7 +19,7 @@ const usageFields = [
   'requests',
   'tokens',
   'running',
-  // Seconds until one more request, and the requested tokens, fit; -1: never.
+  // Seconds until one more request, and the requested tokens, fit; Infinity: never.
   'requestsWait',
   'tokensWait',
   // Seconds until the whole window is free again.
@@ -88,6 +88,11 @@ function createClient(url: string): Redis & Scripts {
   return redis as Redis & Scripts
 }
 
+/** Scripts return integers, so that they write -1 for never. */
+function fromScript(value: number): number {
+  return value === -1 ? Infinity : value
+}
+
 export class RedisSlidingWindows {
   readonly #redis: Redis & Scripts
   readonly #leaseMs: number
@@ -150,7 +155,7 @@ export class RedisSlidingWindows {
     const uses = subjects.map((_, index) => {
       const usage = usageFields.map((field, offset) => [
         field,
-        values[index * usageFields.length + offset] ?? 0,
+        fromScript(values[index * usageFields.length + offset] ?? 0),
       ])
       return Object.fromEntries(usage) as WindowUsage
     })

@@ -6,13 +6,14 @@
 import { isForeignThinking, foreignSignatureMarker } from '../../formats/thinking-signature.ts'
 import { getNumber, getObject, getObjects, type Json } from '../../providers/json-fields.ts'
 import type { NativeEdits } from '../../providers/provider.ts'
-import type { MessagesRequest } from './messages-request.ts'
-import { patchBody } from './request-body.ts'
+import { patchBody, type ScannedRequest } from './request-body.ts'
+
+type MessagesBody = ScannedRequest & { readonly maxOutputTokens: number }
 
 /** Anthropic's minimum for a thinking budget. */
 const minThinkingBudget = 1024
 
-export function patchMessagesBody(body: MessagesRequest, edits: NativeEdits): Buffer[] {
+export function patchMessagesBody(body: MessagesBody, edits: NativeEdits): Buffer[] {
   const changes = new Map<string, string>()
   if (edits.model !== null) changes.set('model', JSON.stringify(edits.model))
   for (const [name, value] of Object.entries(edits.extra ?? {})) changes.set(name, JSON.stringify(value))
@@ -27,7 +28,7 @@ export function patchMessagesBody(body: MessagesRequest, edits: NativeEdits): Bu
 }
 
 /** A thinking budget is part of the maximum and must be smaller. */
-function limitThinking(body: MessagesRequest, maximum: number): Json | undefined {
+function limitThinking(body: MessagesBody, maximum: number): Json | undefined {
   if (!body.text.includes('"budget_tokens"')) return undefined
   const thinking = getObject(body.parsed(), 'thinking')
   const budget = thinking && getNumber(thinking, 'budget_tokens')

@@ -6,20 +6,21 @@ import { MessagesStreamEncoder } from '../../formats/messages-stream.ts'
 import { capabilitiesOf } from '../../formats/provider-capabilities.ts'
 import type { Json } from '../../providers/json-fields.ts'
 import { hintsRejectedBy } from '../../providers/openai/openai-models.ts'
-import type { BodyEdits, Chunk, Provider } from '../../providers/provider.ts'
+import type { BodyEdits, Chunk, NativeRequest, Provider } from '../../providers/provider.ts'
 import { withoutHints } from '../../providers/request-hints.ts'
-import type { StreamEncoder, RequestEncoding } from './caller-format.ts'
-import type { MessagesRequest } from './messages-request.ts'
+import type { CallerRequest, StreamEncoder, RequestEncoding } from './caller-format.ts'
 import type { UsageMeter } from '../streaming/usage-meter.ts'
+
+type MessagesSource = CallerRequest & NativeRequest & { readonly maxOutputTokens: number }
 
 /** For a provider that has Anthropic's format: nothing is translated. */
 export class PassthroughMessagesEncoding implements RequestEncoding {
   readonly isPassthrough = true
   readonly stream: boolean
   readonly maxOutputField = 'max_tokens'
-  readonly native: MessagesRequest
+  readonly native: MessagesSource
 
-  constructor(request: MessagesRequest) {
+  constructor(request: MessagesSource) {
     this.stream = request.stream
     this.native = request
   }
@@ -43,11 +44,11 @@ export class TranslatedMessagesEncoding implements RequestEncoding {
   readonly stream: boolean
   readonly maxOutputField = null
   readonly callerMaximumTokens: number
-  readonly #request: MessagesRequest
+  readonly #request: MessagesSource
   readonly #provider: Provider
   #chat: Json | undefined
 
-  constructor(request: MessagesRequest, provider: Provider) {
+  constructor(request: MessagesSource, provider: Provider) {
     this.stream = request.stream
     this.callerMaximumTokens = request.maxOutputTokens
     this.#request = request

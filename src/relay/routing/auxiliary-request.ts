@@ -4,13 +4,7 @@
  */
 import type { LiveUpstream } from '../../catalog/catalog.ts'
 import { decodeBuffered } from '../../lib/http-client/content-encoding.ts'
-import {
-  encodeHeaders,
-  type ConnectionFailure,
-  type ResponseHandler,
-  type ResponseHeaders,
-  type HttpClient,
-} from '../../lib/http-client/http-client.ts'
+import { encodeHeaders, type HttpClient } from '../../lib/http-client/http-client.ts'
 import type { OutgoingRequest } from '../../providers/provider.ts'
 import { parseUpstreamUrl, UpstreamCallError, upstreamErrorFromConnection } from './upstream-transport.ts'
 import { upstreamError, type UpstreamError } from './upstream-error.ts'
@@ -38,64 +32,47 @@ export async function sendAuxiliaryRequest(
   const { origin, path } = parseUpstreamUrl(url, proxy)
   const headers = encodeHeaders(fields)
   const connectTimeoutMs = timeouts.connectMs
-  const collector = new ResponseCollector(maxBytes)
-  const exchange = client.send({ origin, method, path, headers, body, connectTimeoutMs }, collector)
+  const { promise: received, resolve, reject } = Promise.withResolvers<void>()
+  const fail = (error: UpstreamError): void => reject(new UpstreamCallError(error))
+  const chunks: Buffer[] = []
+  let bytes = 0
+  let status = 0
+  let retryAfter: string | null = null
+  let encoding: string | null = null
+  const exchange = client.send(
+    { origin, method, path, headers, body, connectTimeoutMs },
+    {
+      onHead(code, head) {
+        status = code
+        retryAfter = head.get('retry-after')
+        encoding = head.get('content-encoding')
+      },
+      onData(chunk) {
+        bytes += chunk.length
+        if (bytes <= maxBytes) chunks.push(Buffer.from(chunk))
+      },
+      onEnd: resolve,
+      onFail: (failure) => fail(upstreamErrorFromConnection(failure)),
+    },
+  )
   const timer = setTimeout(() => {
     exchange.destroy()
-    collector.fail(upstreamError('timeout', 'The provider did not respond in time.'))
+    fail(upstreamError('timeout', 'The provider did not respond in time.'))
   }, responseTimeoutMs)
   try {
-    return await collector.response
+    await received
+    return { status, bytes: await decode(Buffer.concat(chunks), encoding, maxBytes), retryAfter }
   } finally {
     clearTimeout(timer)
   }
 }
 
-class ResponseCollector implements ResponseHandler {
-  readonly response: Promise<AuxiliaryResponse>
-  readonly #resolve: (collector: AuxiliaryResponse) => void
-  readonly #reject: (error: UpstreamCallError) => void
-  readonly #maxBytes: number
-  readonly #chunks: Buffer[] = []
-  #bytes = 0
-  #status = 0
-  #retryAfter: string | null = null
-  #encoding: string | null = null
-
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes
-    const { promise, resolve, reject } = Promise.withResolvers<AuxiliaryResponse>()
-    this.response = promise
-    this.#resolve = resolve
-    this.#reject = reject
-  }
-
-  fail(error: UpstreamError): void {
-    this.#reject(new UpstreamCallError(error))
-  }
-
-  onHead(status: number, headers: ResponseHeaders): void {
-    this.#status = status
-    this.#retryAfter = headers.get('retry-after')
-    this.#encoding = headers.get('content-encoding')
-  }
-
-  onData(chunk: Buffer): void {
-    this.#bytes += chunk.length
-    if (this.#bytes <= this.#maxBytes) this.#chunks.push(Buffer.from(chunk))
-  }
-
-  onEnd(): void {
-    const received = Buffer.concat(this.#chunks)
-    const decoded =
-      this.#encoding === null ? received : decodeBuffered(this.#encoding, received, this.#maxBytes)
-    Promise.resolve(decoded).then(
-      (bytes) => this.#resolve({ status: this.#status, bytes, retryAfter: this.#retryAfter }),
-      () => this.fail(upstreamError('garbage', 'The response of the provider could not be decoded.')),
+async function decode(bytes: Buffer, encoding: string | null, maxBytes: number): Promise<Buffer> {
+  try {
+    return encoding === null ? bytes : await decodeBuffered(encoding, bytes, maxBytes)
+  } catch {
+    throw new UpstreamCallError(
+      upstreamError('garbage', 'The response of the provider could not be decoded.'),
     )
-  }
-
-  onFail(failure: ConnectionFailure): void {
-    this.fail(upstreamErrorFromConnection(failure))
   }
 }

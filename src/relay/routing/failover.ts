@@ -16,12 +16,11 @@ import type { RelayContext, RelayDeps } from '../request-context.ts'
 import { conversationHash } from './affinity.ts'
 import { classifyFailure } from './failure-scope.ts'
 import { rejectedField, rememberRejected, type RejectedField } from './rejected-fields.ts'
-import { singleCandidate, UpstreamSelector, type Candidate } from './upstream-selector.ts'
+import { maxAttempts, singleCandidate, UpstreamSelector, type Candidate } from './upstream-selector.ts'
 import { upstreamError, shouldFailOver, type UpstreamError } from './upstream-error.ts'
 import { renameModelInError } from '../streaming/model-renaming.ts'
 import { recordLatency, routeStats, typicalLatencyMs } from './route-stats.ts'
 
-const maxAttempts = 3
 /** A request is sent to an upstream again without this many fields that it rejects, one after another. */
 const maxRejectedFields = 2
 /** How long a caller waits for a probed upstream, which may still be down, while another is ready. */
@@ -82,7 +81,8 @@ export class Failover {
   async firstResponse(): Promise<Exclude<AttemptResult, { kind: 'error' }> | null> {
     const { model, fallbacks } = this.#context
     let candidate = fallbacks.length === 0 ? singleCandidate(model) : null
-    candidate ??= await this.#acquireProbe(this.#openSelector().next(true), true)
+    candidate ??= this.#openSelector().next(true)
+    if (candidate && candidate.probes.length > 0) candidate = await this.#acquireProbe(candidate, true)
     if (!candidate && !this.isCancelled)
       this.errors.push(upstreamError('unavailable', 'No upstream serves this model.'))
     let rejected: RejectedField[] = []

@@ -6,8 +6,8 @@ import type { LiveRoute, PricedModel } from '../../catalog/catalog.ts'
 import type { Circuit } from '../../health/circuit.ts'
 import type { FailureScope, CircuitKeys } from '../../health/call-reports.ts'
 import { rankingPrice } from './load-balancing.ts'
-import { UpstreamSelector, readinessOf } from './upstream-selector.ts'
-import { circuitKeysFor } from './route-stats.ts'
+import { hasReadiness, maxAttempts, UpstreamSelector } from './upstream-selector.ts'
+import { routeStats } from './route-stats.ts'
 
 export interface PlannedRoute {
   readonly route: LiveRoute
@@ -26,17 +26,10 @@ export interface KnownCallHealth {
   readonly recent: { readonly latencyMs: number | null }
 }
 
-const maxAttempts = 3
-
 /** Every call that these models allow. */
 export function possibleCalls(models: readonly PricedModel[]): { route: LiveRoute; circuits: CircuitKeys }[] {
   return models.flatMap(({ routes }) =>
-    routes.flatMap((route) =>
-      route.upstream.credentials.map((credential) => ({
-        route,
-        circuits: circuitKeysFor(route, credential),
-      })),
-    ),
+    routes.flatMap((route) => routeStats(route).circuits.map((circuits) => ({ route, circuits }))),
   )
 }
 
@@ -59,7 +52,7 @@ export function planRoutes(
 ): PlannedRoute[] {
   const health = { circuits: openCircuits(known) }
   const latencyOf = (route: LiveRoute): number | null => {
-    const [circuits] = route.upstream.credentials.map((credential) => circuitKeysFor(route, credential))
+    const [circuits] = routeStats(route).circuits
     return circuits ? (known.get(circuits)?.recent.latencyMs ?? null) : null
   }
   const options = { health, conversation: null, now: () => now, random: () => 0, latencyOf }
@@ -67,10 +60,8 @@ export function planRoutes(
   const steps: PlannedRoute[] = []
   for (let next = selector.next(true); next; next = selector.next(true)) {
     const { route, model } = next
-    const isUsable = route.upstream.credentials.some(
-      (credential) => readinessOf(circuitKeysFor(route, credential), options) !== 'unavailable',
-    )
-    const share = isUsable ? trafficShare(route, model, (each) => isReady(each, options)) : null
+    const isUsable = hasReadiness(route, options, 'ready', 'probe-due')
+    const share = isUsable ? trafficShare(route, model, (each) => hasReadiness(each, options, 'ready')) : null
     const why = isUsable
       ? explainChoice(next, latencyOf(route), share)
       : explainCooldown(route, health.circuits)
@@ -79,14 +70,6 @@ export function planRoutes(
     selector.markTried(next)
   }
   return steps
-}
-
-type ReadinessOptions = Parameters<typeof readinessOf>[1]
-
-function isReady(route: LiveRoute, options: ReadinessOptions): boolean {
-  return route.upstream.credentials.some(
-    (credential) => readinessOf(circuitKeysFor(route, credential), options) === 'ready',
-  )
 }
 
 function trafficShare(
@@ -125,10 +108,9 @@ function explainChoice(
 }
 
 function explainCooldown(route: LiveRoute, open: ReadonlyMap<string, Circuit>): string {
-  const circuits = route.upstream.credentials.flatMap((credential) => {
-    const keys = circuitKeysFor(route, credential)
-    return [keys.route, keys.credential, keys.credentialForModel].flatMap((key) => open.get(key) ?? [])
-  })
+  const circuits = routeStats(route).circuits.flatMap((keys) =>
+    [keys.route, keys.credential, keys.credentialForModel].flatMap((key) => open.get(key) ?? []),
+  )
   const [worst] = circuits.toSorted((left, right) => right.until - left.until)
   if (!worst) return 'Circuit open.'
   const until = new Date(worst.until).toISOString()

@@ -25,10 +25,8 @@ export type UpstreamErrorKind =
   /** Our own side does not allow the call, such as to this address. */
   | 'forbidden'
 
-export interface UpstreamError {
-  readonly kind: UpstreamErrorKind
-  /** The upstream's status; `null` if there was no response. */
-  readonly status: number | null
+/** What a body says about an error. */
+interface ErrorDetail {
   /**
    * The upstream's message without secrets, which callers see if their request is invalid; ours if there was no
    * response.
@@ -38,7 +36,17 @@ export interface UpstreamError {
   readonly code: string | null
   /** `error.details` of Anthropic's format without secrets, by which its libraries recognize errors. */
   readonly details: Json | null
+}
+
+export interface UpstreamError extends ErrorDetail {
+  readonly kind: UpstreamErrorKind
+  /** The upstream's status; `null` if there was no response. */
+  readonly status: number | null
   readonly retryAfterMs: number | null
+}
+
+function detailOf(message: string, code: string | null = null): ErrorDetail {
+  return { message, param: null, code, details: null }
 }
 
 export function upstreamError(
@@ -46,7 +54,7 @@ export function upstreamError(
   message: string,
   status: number | null = null,
 ): UpstreamError {
-  return { kind, status, message, param: null, code: null, details: null, retryAfterMs: null }
+  return { kind, status, ...detailOf(message), retryAfterMs: null }
 }
 
 /** Should the next upstream be tried? */
@@ -105,8 +113,7 @@ function nonEmptyString(value: unknown): string | null {
 export function parseErrorBody(body: unknown): ErrorDetail | null {
   if (!isObject(body)) return null
   const { error } = body
-  if (typeof error === 'string' && error !== '')
-    return { message: error, param: null, code: null, details: null }
+  if (typeof error === 'string' && error !== '') return detailOf(error)
   if (isObject(error)) {
     const message =
       nonEmptyString(error['message']) ??
@@ -155,9 +162,9 @@ function errorDetailFrom(body: unknown): ErrorDetail {
   if (detail) return detail
   if (isObject(body)) {
     const message = textOrJson(body['message']) ?? textOrJson(body['detail'])
-    if (message) return { message, param: null, code: nonEmptyString(body['code']), details: null }
+    if (message) return detailOf(message, nonEmptyString(body['code']))
   }
-  return { message: 'The provider rejected the request.', param: null, code: null, details: null }
+  return detailOf('The provider rejected the request.')
 }
 
 /** Google's google.rpc.RetryInfo: `{"retryDelay": "34.4s"}` among the details. */
@@ -181,13 +188,6 @@ export function parseRetryAfter(header: string | null, now: number): number | nu
   if (/^\d+(\.\d+)?$/.test(header)) return Math.min(Number(header) * 1000, maxRetryAfterMs)
   const date = Date.parse(header)
   return Number.isNaN(date) ? null : Math.min(Math.max(0, date - now), maxRetryAfterMs)
-}
-
-interface ErrorDetail {
-  readonly message: string
-  readonly param: string | null
-  readonly code: string | null
-  readonly details: Json | null
 }
 
 function redactDetail({ message, param, code, details }: ErrorDetail, credential: string): ErrorDetail {
@@ -238,7 +238,7 @@ export function upstreamErrorFromResponse(
 
 /** The error of a 200 whose body, or first event, is an error. */
 export function upstreamErrorFromBody(body: unknown, credential: string): UpstreamError {
-  const detail = parseErrorBody(body) ?? { message: 'error', param: null, code: null, details: null }
+  const detail = parseErrorBody(body) ?? detailOf('error')
   const status = statusFromErrorBody(body)
   return {
     kind: status === null ? 'unavailable' : kindFromStatus(status),

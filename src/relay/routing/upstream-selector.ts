@@ -10,6 +10,9 @@ import { hashText, pickByWeight, typicalCost, withLowestScore } from './load-bal
 import type { HealthClient } from './health-client.ts'
 import { circuitKeysFor, routeStats } from './route-stats.ts'
 
+/** The maximum of attempts per request. */
+export const maxAttempts = 3
+
 /** A call that could be made. */
 export interface Candidate {
   readonly route: LiveRoute
@@ -57,6 +60,15 @@ export function readinessOf(
   return readiness
 }
 
+/** Whether any call on the route has one of these. */
+export function hasReadiness(
+  route: LiveRoute,
+  options: Pick<UpstreamSelectorOptions, 'health' | 'now'>,
+  ...accepted: readonly Readiness[]
+): boolean {
+  return routeStats(route).circuits.some((circuits) => accepted.includes(readinessOf(circuits, options)))
+}
+
 /** When the last of a call's circuits may be probed; 0 if all are closed. */
 export function openUntil(
   circuits: CircuitKeys,
@@ -97,8 +109,8 @@ export class UpstreamSelector {
   /** The requested model, then its fallbacks. */
   readonly #models: readonly PricedModel[]
   readonly #triedUpstreams = new Set<string>()
-  /** Credentials that were tried, or whose probe was not acquired, by route. */
-  readonly #excluded = new Map<LiveRoute, Set<LiveCredential>>()
+  /** Calls that were tried, or whose probe was not acquired. */
+  readonly #excluded = new Set<CircuitKeys>()
 
   constructor(models: readonly PricedModel[], options: UpstreamSelectorOptions) {
     this.#models = models
@@ -121,20 +133,14 @@ export class UpstreamSelector {
   }
 
   /** The candidate was tried: its upstream is not selected again, except with another credential. */
-  markTried({ route, credential }: Candidate): void {
-    this.#triedUpstreams.add(route.upstream.id)
-    this.#exclude(route, credential)
+  markTried(candidate: Candidate): void {
+    this.#triedUpstreams.add(candidate.route.upstream.id)
+    this.skip(candidate)
   }
 
   /** The candidate's probe was not acquired. */
-  skip({ route, credential }: Candidate): void {
-    this.#exclude(route, credential)
-  }
-
-  #exclude(route: LiveRoute, credential: LiveCredential): void {
-    const excluded = this.#excluded.get(route)
-    if (excluded) excluded.add(credential)
-    else this.#excluded.set(route, new Set([credential]))
+  skip({ circuits }: Candidate): void {
+    this.#excluded.add(circuits)
   }
 
   /** Routes are sorted by priority: the first priority with a usable route decides. */
@@ -177,9 +183,7 @@ export class UpstreamSelector {
         (route) =>
           route.upstream !== excludedRoute.upstream &&
           !this.#triedUpstreams.has(route.upstream.id) &&
-          route.upstream.credentials.some(
-            (credential) => readinessOf(circuitKeysFor(route, credential), this.#options) === 'ready',
-          ),
+          hasReadiness(route, this.#options, 'ready'),
       ),
     )
   }
@@ -206,12 +210,11 @@ export class UpstreamSelector {
   /** A credential of the upstream that is usable on this route. */
   #pickCredential(route: LiveRoute): LiveCredential | null {
     const { credentials } = route.upstream
-    const excluded = this.#excluded.get(route)
     const [only] = credentials
-    if (!excluded && credentials.length === 1 && only) {
+    if (this.#excluded.size === 0 && credentials.length === 1 && only) {
       return readinessForCaller(route, only, this.#options) === 'unavailable' ? null : only
     }
-    const left = credentials.filter((credential) => !excluded?.has(credential))
+    const left = credentials.filter((one) => !this.#excluded.has(circuitKeysFor(route, one)))
     const ready = left.filter((one) => readinessForCaller(route, one, this.#options) === 'ready')
     const due = left.filter((one) => readinessForCaller(route, one, this.#options) === 'probe-due')
     // A credential due for a probe goes first: some request must probe it. All but one are denied and take another.

@@ -15,7 +15,7 @@ import {
 import type { StreamEncoder } from '../request/caller-format.ts'
 import type { AttemptCall } from '../routing/attempt-call.ts'
 import { ModelRenaming, renameModelIn } from './model-renaming.ts'
-import { UsageMeter, type ChunkFacts } from './usage-meter.ts'
+import { emptyFacts, UsageMeter, type ChunkFacts } from './usage-meter.ts'
 
 export interface StreamSink {
   /** The bytes to send for an event, valid only during the call, and the output tokens up to and including it. */
@@ -36,13 +36,6 @@ type StreamEnd = 'complete' | UpstreamError
 
 const doneMarker = '[DONE]'
 const openBrace = 0x7b
-const emptyFacts: ChunkFacts = {
-  hasContent: false,
-  hasFinish: false,
-  hasUsage: false,
-  isBare: false,
-  error: undefined,
-}
 
 /** Parses, meters and encodes events. Calls `onCommit` at the first one that commits the stream. */
 export class UpstreamStream {

@@ -19,6 +19,14 @@ export interface ChunkFacts {
   readonly error: unknown
 }
 
+export const emptyFacts: ChunkFacts = {
+  hasContent: false,
+  hasFinish: false,
+  hasUsage: false,
+  isBare: false,
+  error: undefined,
+}
+
 /** Finish reasons are words; a longer text would fill the database and the log. */
 const maxFinishReasonLength = 64
 
@@ -51,7 +59,6 @@ export class UsageMeter {
   usage: TokenUsage | null = null
   /** The upstream's finish reason. */
   finishReason: string | null = null
-  sawContent = false
   /** The fields that all chunks of the response share: id, created, model. */
   identity: Readonly<Record<string, unknown>> | null = null
 
@@ -62,9 +69,7 @@ export class UsageMeter {
 
   /** Reads a chunk, or a complete response, whose choices have a `message` instead of a `delta`. */
   read(chunk: unknown): ChunkFacts {
-    if (!isObject(chunk)) {
-      return { hasContent: false, hasFinish: false, hasUsage: false, isBare: false, error: undefined }
-    }
+    if (!isObject(chunk)) return emptyFacts
     const { choices, usage } = chunk
     this.identity ??= { id: chunk['id'], created: chunk['created'], model: chunk['model'] }
     let hasContent = false
@@ -83,7 +88,6 @@ export class UsageMeter {
     }
     const found = usage === undefined || usage === null ? null : parseUsage(usage)
     if (found) this.usage = found
-    if (hasContent) this.sawContent = true
     return {
       hasContent,
       hasFinish,
