@@ -7,10 +7,11 @@ import type { Selectable } from 'kysely'
 import { auditStatement } from '../db/audit.ts'
 import type { Db } from '../db/db.ts'
 import { chainGenesis, chainHash } from '../db/journal.ts'
+import type { EntryRow } from '../db/ledger-commit.ts'
 import type { LedgerRewriter, RewrittenCommit } from '../db/ledger-rewriter.ts'
 import { sql, type EntriesTable } from '../db/schema/schema.ts'
 import { checkNotMoved } from '../db/transfer/move-marker.ts'
-import { transfersOf, type Transfer } from '../ledger/entries.ts'
+import { entryRowsOf } from '../ledger/entries.ts'
 import { decodeEvents } from '../ledger/journal.ts'
 import { makeTextValid, type TextChange } from '../ledger/journal-text.ts'
 import { escapeInvalidText, isValidText, toValidText } from '../lib/valid-text.ts'
@@ -68,18 +69,8 @@ function readCommits(db: Db, node: string | null, after: number): Promise<Stored
 }
 
 /** The entry of a credit with valid text. */
-function toTransfer(row: Selectable<EntriesTable>): Transfer {
-  return {
-    at: row.at,
-    debit: row.debit,
-    credit: row.credit,
-    amount: row.amount_nanos,
-    kind: row.kind as Transfer['kind'],
-    account: row.account_id ?? '',
-    ref: toValidText(row.ref ?? ''),
-    reason: row.reason === null ? null : toValidText(row.reason),
-    source: row.source as Transfer['source'],
-  }
+function validEntry({ id: _id, seq: _seq, ref, reason, ...row }: Selectable<EntriesTable>): EntryRow {
+  return { ...row, ref: toValidText(ref ?? ''), reason: reason === null ? null : toValidText(reason) }
 }
 
 class Repair {
@@ -116,15 +107,15 @@ class Repair {
 
   async #addCommit(seq: number, { body, changes }: { body: string; changes: TextChange[] }): Promise<void> {
     for (const change of changes) this.texts.push({ table: 'journal', commit: seq, ...change })
-    const transfers = decodeEvents(body).flatMap((event) =>
-      event.kind === 'credited' ? transfersOf(event, event.account) : [],
+    const entries = decodeEvents(body).flatMap((event) =>
+      event.kind === 'credited' ? entryRowsOf(event, event.account) : [],
     )
-    for (const [account, expected] of Map.groupBy(transfers, (transfer) => transfer.account)) {
+    for (const [account, expected] of Map.groupBy(entries, (entry) => entry.account_id ?? '')) {
       const query = sql.selectFrom('entries').selectAll().where('account_id', '=', account)
       const rows = await this.#db.report(
         query.where('seq', '=', seq).where('kind', '=', 'credit').orderBy('id'),
       )
-      compareEntries(seq, expected, rows.map(toTransfer))
+      compareEntries(seq, expected, rows.map(validEntry))
       for (const row of rows) await this.#repairEntry(row)
     }
   }
@@ -153,16 +144,16 @@ function checkChain({ seq, number, prev, body, hash }: StoredCommit, last: numbe
 }
 
 /** Throws if the entries of the credits differ in more than text that is not valid. */
-function compareEntries(seq: number, expected: readonly Transfer[], found: readonly Transfer[]): void {
+function compareEntries(seq: number, expected: readonly EntryRow[], found: readonly EntryRow[]): void {
   if (expected.length !== found.length)
     throw new RepairRefusedError(
       `commit ${seq} has ${found.length} credits in its entries, not ${expected.length}.`,
     )
-  for (const [index, transfer] of expected.entries()) {
-    const differing = differingFields(transfer, found[index] ?? transfer)
+  for (const [index, entry] of expected.entries()) {
+    const differing = differingFields(entry, found[index] ?? entry)
     if (differing.length > 0)
       throw new RepairRefusedError(
-        `the entry of ${escapeInvalidText(transfer.ref)} in commit ${seq} differs in ${differing.join(', ')}.`,
+        `the entry of ${escapeInvalidText(entry.ref ?? '')} in commit ${seq} differs in ${differing.join(', ')}.`,
       )
   }
 }

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { apply } from './apply.ts'
 import { restoreState, toStoredOwner, encodeHolds } from './checkpoint.ts'
-import { accountBook, transfersOf } from './entries.ts'
+import { accountBook, entryRowsOf } from './entries.ts'
 import { decodeEvents, encodeEvents } from './journal.ts'
 import { assertMoneyConserved, nanoPrice, TestLedger, usageOf } from './ledger.fixture.ts'
 import { costOf } from './price.ts'
@@ -75,7 +75,10 @@ describe('ledger laws', () => {
         for (const event of events) {
           if (event.kind === 'held') owner.set(event.id, event.account)
           if (event.kind === 'settled') cost += costOf(event.price ?? nanoPrice, event.usage, 1_000_000)
-          for (const { debit, credit, amount } of transfersOf(event, owner.get(event.id) ?? '')) {
+          for (const { debit, credit, amount_nanos: amount } of entryRowsOf(
+            event,
+            owner.get(event.id) ?? '',
+          )) {
             assert.ok(amount > 0n)
             books.set(debit, (books.get(debit) ?? 0n) - amount)
             books.set(credit, (books.get(credit) ?? 0n) + amount)

@@ -1,9 +1,9 @@
 /** What the verification needs of a store. Only the SQL that reads its rows differs between SQLite and PostgreSQL. */
 import type { Db } from '../../db/db.ts'
 import type { HoldRow, SharedOwnerRow } from '../../db/postgres/lock-batch.ts'
+import type { EntryRow } from '../../db/ledger-commit.ts'
 import type { OwnersTable } from '../../db/schema/schema.ts'
 import type { Statement } from '../../db/statement.ts'
-import type { Transfer } from '../../ledger/entries.ts'
 import type { LedgerEvent, Settled } from '../../ledger/events.ts'
 import type { LedgerState } from '../../ledger/state.ts'
 
@@ -119,10 +119,10 @@ export const entryCellsSql = `seq, at, debit, credit, cast(amount_nanos as text)
 export const billCellsSql = `request_id, cast(cost_nanos as text), prompt_tokens, cached_tokens, completion_tokens,
   reasoning_tokens`
 
-/** A transfer with the number of its commit. */
-export interface CommittedTransfer {
+/** An entry with the number of its commit. */
+export interface CommittedEntry {
   readonly seq: number
-  readonly transfer: Transfer
+  readonly entry: EntryRow
 }
 
 /** The rows that belong to some commits: JSON arrays of the cells of `entryCells` and `billCells`. */
@@ -166,27 +166,18 @@ export function billOf({
 
 type Cell = string | number | null
 
-export function entryCells({ seq, transfer }: CommittedTransfer): Cell[] {
-  const { at, debit, credit, amount, kind, account, ref, reason, source } = transfer
+export function entryCells({ seq, entry }: CommittedEntry): Cell[] {
+  const { at, debit, credit, amount_nanos: amount, kind, account_id: account, ref, reason, source } = entry
   return [seq, at, debit, credit, String(amount), kind, account, ref, reason, source]
 }
 
-export function parseEntries(text: string): CommittedTransfer[] {
+export function parseEntries(text: string): CommittedEntry[] {
   const rows = JSON.parse(text) as [seq: number, at: number, ...texts: string[]][]
-  return rows.map(
-    ([seq, at, debit = '', credit = '', amount = '', kind, account = '', ref = '', reason, source]) => {
-      const about = { kind: kind as Transfer['kind'], account, ref, reason: reason ?? null }
-      const transfer = {
-        at,
-        debit,
-        credit,
-        amount: BigInt(amount),
-        ...about,
-        source: source as Transfer['source'],
-      }
-      return { seq, transfer }
-    },
-  )
+  return rows.map(([seq, at, debit = '', credit = '', amount = '', kind = '', account = '', ...texts]) => {
+    const [ref = '', reason = null, source = null] = texts
+    const about = { kind, account_id: account, ref, reason, source }
+    return { seq, entry: { at, debit, credit, amount_nanos: BigInt(amount), ...about } }
+  })
 }
 
 export function billCells({ id, cost, input, cachedInput, output, reasoning }: StoredBill): Cell[] {

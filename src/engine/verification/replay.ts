@@ -4,10 +4,11 @@
  * as far as the hash chain is intact.
  */
 import type { Db } from '../../db/db.ts'
+import type { EntryRow } from '../../db/ledger-commit.ts'
 import type { HoldRow } from '../../db/postgres/lock-batch.ts'
 import { apply, LedgerInvariantError } from '../../ledger/apply.ts'
 import { encodeHold, encodeHolds } from '../../ledger/checkpoint.ts'
-import { accountBook, transfersOf, type Transfer } from '../../ledger/entries.ts'
+import { accountBook, entryRowsOf } from '../../ledger/entries.ts'
 import type { LedgerEvent } from '../../ledger/events.ts'
 import { decodeEvents, JournalFormatError } from '../../ledger/journal.ts'
 import { accountOwner, emptyOwner, emptyState, type LedgerState } from '../../ledger/state.ts'
@@ -22,7 +23,7 @@ import {
   parseBills,
   parseEntries,
   type CommitRows,
-  type CommittedTransfer,
+  type CommittedEntry,
   type LedgerSource,
   type StartingPoint,
   type StoredBill,
@@ -56,7 +57,7 @@ export function differingFields<Row extends object>(computed: Row, found: Row): 
 
 /** The rows that commits imply. */
 interface ImpliedRows {
-  readonly transfers: CommittedTransfer[]
+  readonly entries: CommittedEntry[]
   readonly bills: StoredBill[]
 }
 
@@ -85,7 +86,7 @@ export class LedgerReplay {
   /** Applies the next page and compares its rows. Returns whether more can follow: a broken journal stays broken. */
   apply({ seqs, bodies, holds, rows, broken, isLast }: LedgerPage): boolean {
     if (this.#isBroken) return false
-    const implied: ImpliedRows = { transfers: [], bills: [] }
+    const implied: ImpliedRows = { entries: [], bills: [] }
     try {
       for (const [index, body] of bodies.entries()) {
         const seq = seqs[index] ?? 0
@@ -135,71 +136,68 @@ export class LedgerReplay {
     if (this.#findings.length < maxFindings) this.#findings.push(message)
   }
 
-  #applyEvent(seq: number, event: LedgerEvent, { transfers, bills }: ImpliedRows): void {
+  #applyEvent(seq: number, event: LedgerEvent, { entries, bills }: ImpliedRows): void {
     const account = this.#state.holds.get(event.id)?.account ?? ''
     apply(this.#state, event)
     if (hasBill(event)) bills.push(billOf(event))
-    for (const transfer of transfersOf(event, account)) {
-      transfers.push({ seq, transfer })
-      this.#addToSums(transfer)
+    for (const entry of entryRowsOf(event, account)) {
+      entries.push({ seq, entry })
+      this.#addToSums(entry)
     }
   }
 
-  #compareRows(seqs: readonly number[], { transfers, bills }: ImpliedRows, rows: CommitRows): void {
-    this.#entries += transfers.length
+  #compareRows(seqs: readonly number[], { entries: implied, bills }: ImpliedRows, rows: CommitRows): void {
+    this.#entries += implied.length
     // Nearly always the texts are equal, and comparing them costs a fraction of reading every row.
-    const isSame = rows.entries === JSON.stringify(transfers.map(entryCells))
-    const entries = isSame ? transfers : parseEntries(rows.entries)
-    if (!isSame) this.#compareEntries(seqs, transfers, entries)
+    const isSame = rows.entries === JSON.stringify(implied.map(entryCells))
+    const entries = isSame ? implied : parseEntries(rows.entries)
+    if (!isSame) this.#compareEntries(seqs, implied, entries)
     const areSame = rows.bills === JSON.stringify(bills.map(billCells))
     const billRows = areSame ? bills : parseBills(rows.bills)
     if (!areSame) this.#compareBills(bills, billRows, rows.deletedBills)
     this.#bills += bills.length
     this.#seen = addTotals(this.#seen, {
       entries: entries.length,
-      amount: entries.reduce((sum, { transfer }) => sum + transfer.amount, 0n),
+      amount: entries.reduce((sum, { entry }) => sum + entry.amount_nanos, 0n),
       bills: billRows.filter(({ cost }) => cost !== 0n).length,
       cost: billRows.reduce((sum, { cost }) => sum + cost, 0n),
     })
   }
 
   /** Only the sums of accounts are compared. */
-  #addToSums({ debit, credit, amount }: Transfer): void {
+  #addToSums({ debit, credit, amount_nanos: amount }: EntryRow): void {
     if (isAccountBook(debit)) this.#sums.set(debit, (this.#sums.get(debit) ?? 0n) - amount)
     if (isAccountBook(credit)) this.#sums.set(credit, (this.#sums.get(credit) ?? 0n) + amount)
   }
 
   #compareEntries(
     seqs: readonly number[],
-    transfers: readonly CommittedTransfer[],
-    entries: readonly CommittedTransfer[],
+    computed: readonly CommittedEntry[],
+    entries: readonly CommittedEntry[],
   ): void {
-    const implied = Map.groupBy(transfers, ({ seq }) => seq)
+    const implied = Map.groupBy(computed, ({ seq }) => seq)
     const found = Map.groupBy(entries, ({ seq }) => seq)
     for (const seq of seqs) this.#compareCommit(seq, implied.get(seq) ?? [], found.get(seq) ?? [])
     const known = new Set(seqs)
-    for (const { seq, transfer } of entries)
+    for (const { seq, entry } of entries)
       if (!known.has(seq))
-        this.#addFinding(`an entry of ${transfer.ref} belongs to no commit`, transfer.amount)
+        this.#addFinding(`an entry of ${entry.ref} belongs to no commit`, entry.amount_nanos)
   }
 
-  #compareCommit(
-    seq: number,
-    implied: readonly CommittedTransfer[],
-    entries: readonly CommittedTransfer[],
-  ): void {
-    for (const [index, { transfer }] of implied.entries()) {
-      const found = entries[index]?.transfer
-      if (!found) this.#addFinding(`commit ${seq} lacks the entry of ${transfer.ref}`, transfer.amount)
+  #compareCommit(seq: number, implied: readonly CommittedEntry[], entries: readonly CommittedEntry[]): void {
+    for (const [index, { entry }] of implied.entries()) {
+      const found = entries[index]?.entry
+      if (!found) this.#addFinding(`commit ${seq} lacks the entry of ${entry.ref}`, entry.amount_nanos)
       else {
-        const names = differingFields(transfer, found)
-        const message = `the entry of ${transfer.ref} in commit ${seq} differs in ${names.join(', ')}`
-        if (names.length > 0) this.#addFinding(message, absoluteDifference(transfer.amount, found.amount))
+        const names = differingFields(entry, found)
+        const message = `the entry of ${entry.ref} in commit ${seq} differs in ${names.join(', ')}`
+        if (names.length > 0)
+          this.#addFinding(message, absoluteDifference(entry.amount_nanos, found.amount_nanos))
       }
     }
-    for (const { transfer } of entries.slice(implied.length)) {
-      const message = `commit ${seq} has an entry of ${transfer.ref} that the journal does not give`
-      this.#addFinding(message, transfer.amount)
+    for (const { entry } of entries.slice(implied.length)) {
+      const message = `commit ${seq} has an entry of ${entry.ref} that the journal does not give`
+      this.#addFinding(message, entry.amount_nanos)
     }
   }
 
