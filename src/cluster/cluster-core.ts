@@ -156,6 +156,7 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
   await feed.start().then(() => keyring.onJoined())
   const configCache = await openConfigCache(db, keyring.sealer)
   const { directory, catalog } = configCache
+  node.directory = directory
   const { reloadKeys } = keyring
   const publishChanges = (changes: Changes): Promise<void> =>
     configCache.publish(changes, { reloadKeys, broadcast: (delta) => listener.onConfigDelta(delta) })

@@ -22,7 +22,8 @@ import type { NodeRecord } from '../db/postgres/nodes.ts'
 import { decodeHold } from '../ledger/checkpoint.ts'
 import { heldOwners } from '../ledger/decide.ts'
 import type { Hold } from '../ledger/state.ts'
-import { noCaps } from '../engine/caller-limits.ts'
+import type { Directory } from '../accounts/directory.ts'
+import { capsOfHold } from '../engine/caller-limits.ts'
 import type { CoreListener } from '../engine/core.ts'
 import type { NodePosition } from '../limits/local-rate-limiter.ts'
 import { retiredWhy } from '../engine/postgres/ledger-errors.ts'
@@ -55,6 +56,8 @@ export interface NodeMembershipDeps {
 }
 
 export class NodeMembership {
+  /** Has the caps of the holds that this node ends. Until it is loaded, none may be charged more than it holds. */
+  directory: Directory | undefined
   readonly #deps: NodeMembershipDeps
   readonly #timer: NodeJS.Timeout
   #position: NodePosition = { nodes: 1, index: 0 }
@@ -187,7 +190,8 @@ export class NodeMembership {
     const hold = decodeHold(row.body, null)
     this.#deps.onHoldEnded(hold)
     const { ledger, now } = this.#deps
-    const expire = { kind: 'expire', id: hold.id, at: now(), caps: noCaps, upstream: null } as const
+    const caps = capsOfHold(this.directory, hold)
+    const expire = { kind: 'expire', id: hold.id, at: now(), caps, upstream: null } as const
     await ledger.decide(expire, heldOwners(hold))
   }
 

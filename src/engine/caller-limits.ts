@@ -53,9 +53,9 @@ export function capsForModel(caller: Caller, { limits }: PricedModel): Caps {
   return limits === null ? caps : { ...caps, modelRequestsPerDay: limits.rpd }
 }
 
-/** The caps of a running request. If its key was deleted, its hold may not grow. */
-export function capsOfHold(directory: Directory, held: Hold | undefined): Caps {
-  const caller = held && directory.callerByKeyId(held.key)
+/** The caps of a running request. If its key was deleted or is not loaded yet, its hold may not grow. */
+export function capsOfHold(directory: Directory | undefined, held: Hold | undefined): Caps {
+  const caller = held && directory?.callerByKeyId(held.key)
   return caller ? capsOf(caller) : { ...noCaps, keyTotal: 0n }
 }
 
