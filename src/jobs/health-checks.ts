@@ -17,7 +17,7 @@ import { UsageMeter } from '../relay/streaming/usage-meter.ts'
 import { circuitKeysFor } from '../relay/routing/route-stats.ts'
 import type { Core } from '../engine/core.ts'
 import { requestRow } from '../ledger/request-row.ts'
-import { sendTestCall } from '../relay/upstreams/test-upstream.ts'
+import { sendTestCall } from '../relay/upstreams/operator-calls.ts'
 
 /** The account, key and model under which checks appear among requests. */
 export const healthCheckIdentity = {

@@ -7,8 +7,7 @@ import { defaultClientBounds, HttpClient } from '../lib/http-client/http-client.
 import { noopCoreListener, type Core } from '../engine/core.ts'
 import { openCore } from './open-core.ts'
 import { ControlHandler } from './workers/control-handler.ts'
-import { fetchModels } from '../relay/upstreams/fetch-models.ts'
-import { testUpstream } from '../relay/upstreams/test-upstream.ts'
+import { fetchModels, testUpstream } from '../relay/upstreams/operator-calls.ts'
 import { version } from '../lib/version.ts'
 
 /** Not part of the admin API: only commands on this machine may rotate the encryption key. */

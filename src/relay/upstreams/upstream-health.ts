@@ -9,7 +9,7 @@ import type { CircuitKeys, FailureReport, SuccessCount, SuccessReport } from '..
 import { RetryBudget } from '../../health/retry-budget.ts'
 import type { CallHealth } from '../../health/circuit-breakers.ts'
 import type { Log } from '../../lib/log.ts'
-import { circuitKeysFor } from '../routing/route-stats.ts'
+import { circuitKeysFor, routeStats } from '../routing/route-stats.ts'
 
 const sweepEveryMs = 60_000
 const stateNumbers = { closed: 0, 'half-open': 1, open: 2 } as const
@@ -72,11 +72,9 @@ export class UpstreamHealth {
   checkedRoutes(): { readonly route: string; readonly idleMs: number }[] {
     const routes = this.#catalog.models().flatMap((model) => model.routes)
     return routes.flatMap((route) => {
-      const { healthCheckMs: idleMs, credentials } = route.upstream
-      const [credential] = credentials
-      return idleMs === null || !credential
-        ? []
-        : [{ route: circuitKeysFor(route, credential).route, idleMs }]
+      const { healthCheckMs: idleMs } = route.upstream
+      const [circuits] = routeStats(route).circuits
+      return idleMs === null || !circuits ? [] : [{ route: circuits.route, idleMs }]
     })
   }
 

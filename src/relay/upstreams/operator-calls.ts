@@ -1,0 +1,120 @@
+/** Calls of upstreams on behalf of operators: tests with one real, cheap call, and the list of an upstream's models. */
+import type { Catalog, LiveUpstream } from '../../catalog/catalog.ts'
+import { apiError, notFound } from '../../errors.ts'
+import type { TestCallResult, UpstreamModels } from '../../health/upstream-tests.ts'
+import type { Provider } from '../../providers/provider.ts'
+import { findProvider } from '../../providers/registry.ts'
+import type { AttemptDeps } from '../request-context.ts'
+import { readChatRequest } from '../request/request-body.ts'
+import { singleCall, type AttemptCall } from '../routing/attempt-call.ts'
+import { UpstreamAttempt } from '../routing/attempt.ts'
+import { sendAuxiliaryRequest } from '../routing/auxiliary-request.ts'
+import { upstreamErrorFromResponse } from '../routing/upstream-error.ts'
+import { upstreamErrorFromException } from '../routing/upstream-transport.ts'
+
+function findUpstream(catalog: Catalog, id: string): { upstream: LiveUpstream; provider: Provider } {
+  const upstream = catalog.upstream(id)
+  const provider = findProvider(upstream?.provider ?? '')
+  if (!upstream || !provider) throw notFound('Upstream')
+  return { upstream, provider }
+}
+
+const testMessages = { messages: [{ role: 'user', content: 'Answer with OK.' }], max_tokens: 16 }
+
+function modelOfAnyRoute(catalog: Catalog, upstreamId: string): string | null {
+  for (const model of catalog.listed()) {
+    const route = model.routes.find((each) => each.upstream.id === upstreamId)
+    if (route) return route.upstreamModel
+  }
+  return null
+}
+
+/** `model`: in the upstream's naming; `null`: that of any route to it, or, if there is none, a request for its list of models. */
+export async function testUpstream(
+  catalog: Catalog,
+  context: AttemptDeps,
+  upstreamId: string,
+  model: string | null,
+): Promise<TestCallResult> {
+  const { upstream, provider } = findUpstream(catalog, upstreamId)
+  const name = model ?? modelOfAnyRoute(catalog, upstreamId)
+  if (name === null && provider.buildModelListRequest?.(upstream)) {
+    const startedAt = context.now()
+    const { ok, status, message } = await fetchModels(catalog, context, upstreamId)
+    return { ok, status, durationMs: context.now() - startedAt, message }
+  }
+  if (name === null) {
+    throw apiError('invalid_request', {
+      param: 'model',
+      message: 'Specify a model of the upstream: no model has a route to it.',
+    })
+  }
+  const attempt = sendTestCall(context, { upstream, provider, credential: upstream.credential, model: name })
+  const result = await attempt.result
+  const ok = result.kind === 'buffered'
+  const message = result.kind === 'error' ? result.error.message : 'The upstream responded.'
+  return { ok, status: attempt.status, durationMs: attempt.ageMs, message }
+}
+
+export interface TestCallOptions extends Pick<AttemptCall, 'provider' | 'credential' | 'model'> {
+  readonly upstream: LiveUpstream
+  /** How long the call may take. Default: the upstream's timeouts. */
+  readonly maxDurationMs?: number
+}
+
+/** Requests one word, with a maximum of 16 output tokens. */
+export function sendTestCall(context: AttemptDeps, options: TestCallOptions): UpstreamAttempt {
+  const { upstream, credential, model, maxDurationMs = Infinity } = options
+  const provider = options.provider.forModel?.(model) ?? options.provider
+  const body = readChatRequest(Buffer.from(JSON.stringify({ model, ...testMessages })))
+  const call = { provider, body, model, credential, nowMs: context.now() }
+  const attempt = new UpstreamAttempt(context, singleCall(upstream, call, maxDurationMs))
+  attempt.send()
+  return attempt
+}
+
+/** Some upstreams list thousands of models with long descriptions. */
+const maxBytes = 16_777_216
+
+const unavailable = (status: number | null, message: string): UpstreamModels => ({
+  ok: false,
+  status,
+  message,
+  models: [],
+})
+
+/** Fetches the list of an upstream's models. */
+export async function fetchModels(
+  catalog: Catalog,
+  context: AttemptDeps,
+  upstreamId: string,
+): Promise<UpstreamModels> {
+  const { upstream, provider } = findUpstream(catalog, upstreamId)
+  const list = provider.buildModelListRequest?.(upstream)
+  if (!list) return unavailable(null, `${provider.title} does not offer a list of models here.`)
+  try {
+    const { url, headers } = list
+    const request = { url, headers, body: [], method: 'GET', maxBytes } as const
+    const response = await sendAuxiliaryRequest(context.client, request, upstream)
+    if (response.status !== 200) {
+      const about = { credential: upstream.credential, now: context.now(), provider }
+      return unavailable(
+        response.status,
+        upstreamErrorFromResponse({ ...response, errorType: null }, about).message,
+      )
+    }
+    const models = parseModelNames(response.bytes, list.parseNames)
+    if (models === null) return unavailable(200, 'The response is not a list of models.')
+    return { ok: true, status: 200, message: `The upstream lists ${models.length} models.`, models }
+  } catch (error) {
+    return unavailable(null, upstreamErrorFromException(error).message)
+  }
+}
+
+function parseModelNames(bytes: Buffer, namesOf: (body: unknown) => readonly string[]): string[] | null {
+  try {
+    return [...new Set(namesOf(JSON.parse(bytes.toString('utf8'))))].toSorted()
+  } catch {
+    return null
+  }
+}
