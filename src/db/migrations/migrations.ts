@@ -16,17 +16,7 @@ import { users } from './0009-people.ts'
 import { channels } from './0010-channels.ts'
 import { consoleTables } from './0011-console.ts'
 import { promotions } from './0012-promotions.ts'
-import { hourLongCacheWrites } from './0013-hour-long-cache-writes.ts'
-import { modelLimits } from './0014-model-limits.ts'
-import { longCacheWrites } from './0015-long-cache-writes.ts'
-import { droppedBills } from './0016-dropped-bills.ts'
-import { loginAttempts } from './0017-attempts.ts'
-import { searchFees } from './0018-search-fees.ts'
-import { trafficTokens } from './0019-tokens-of-traffic.ts'
-import { keyList } from './0020-key-list.ts'
-import { rejectionCounts } from './0021-rejection-counts.ts'
-import { exposedModels } from './0022-exposed-models.ts'
-import { routeCosts } from './0023-route-costs.ts'
+import { additions } from './0013-additions.ts'
 
 export const migrations: readonly Migration[] = [
   initialSchema,
@@ -41,15 +31,5 @@ export const migrations: readonly Migration[] = [
   channels,
   consoleTables,
   promotions,
-  hourLongCacheWrites,
-  modelLimits,
-  longCacheWrites,
-  droppedBills,
-  loginAttempts,
-  searchFees,
-  trafficTokens,
-  keyList,
-  rejectionCounts,
-  exposedModels,
-  routeCosts,
+  ...additions,
 ]

@@ -6,7 +6,6 @@ import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 
-import { rejectionCounts } from '../../../src/db/migrations/0021-rejection-counts.ts'
 import { migrations } from '../../../src/db/migrations/migrations.ts'
 import { quoteLiteral } from '../../../src/db/postgres/sql-text.ts'
 import { migrateSqlite } from '../../../src/db/sqlite/migrate.ts'
@@ -26,6 +25,9 @@ import { startTestServer } from '../../support/server/test-server.ts'
 import { eventually } from '../../support/client/responses.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
 
+/** The migration that adds `requests.count`. */
+const rejectionCountsVersion = 21
+
 describe('Schema upgrade', () => {
   test('SQLite file of every earlier schema – is upgraded with every row and a valid ledger', async (t) => {
     const filled = await createFilledDatabase(t)
@@ -41,7 +43,7 @@ describe('Schema upgrade', () => {
       const counts = await withFile(path, (database) =>
         database.prepare('select distinct count from requests order by count').all(),
       )
-      const expected = version < rejectionCounts.version ? [[1]] : [[1], [3]]
+      const expected = version < rejectionCountsVersion ? [[1]] : [[1], [3]]
       assert.deepEqual(counts.map(Object.values), expected, `schema ${version}`)
       const { ok, findings } = await verifyInThread(path)
       assert.deepEqual({ ok, findings }, { ok: true, findings: [] }, `schema ${version}`)

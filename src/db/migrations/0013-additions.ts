@@ -1,0 +1,108 @@
+/** The migrations from 13 on: each adds a few columns, indexes or a small table. */
+import type { Migration } from './migration.ts'
+
+export const additions: readonly Migration[] = [
+  /** A separate price for one-hour cache writes. */
+  {
+    version: 13,
+    name: 'hour-long cache writes',
+    ddl: `
+alter table prices add column cache_write_1h_per_million_nanos integer
+  check (cache_write_1h_per_million_nanos >= 0);
+`,
+  },
+  /** Rate limits of a model, for each account that calls it. */
+  {
+    version: 14,
+    name: 'limits of models',
+    ddl: `alter table models add column limits text not null default '{}';`,
+  },
+  /** The one-hour cache writes of a request, which may have a separate price. */
+  {
+    version: 15,
+    name: 'cache writes for an hour',
+    ddl: 'alter table requests add column cache_write_1h_tokens integer;',
+  },
+  /** The sums of deleted request rows by account. */
+  {
+    version: 16,
+    name: 'bills of deleted request rows',
+    ddl: `create table dropped_bills (
+  account_id text primary key,
+  bills integer not null,
+  cost_nanos integer not null
+) strict, without rowid;`,
+  },
+  /** Failed sign-in attempts, shared by all nodes and persistent. `name` is a hash and identifies nobody. */
+  {
+    version: 17,
+    name: 'attempts',
+    ddl: `create table attempts (
+  name text primary key,
+  tries integer not null,
+  until integer not null
+) strict, without rowid;
+create index attempts_by_end on attempts (until);`,
+  },
+  /** The price of each web search that a provider made for a response. */
+  {
+    version: 18,
+    name: 'search fees',
+    ddl: 'alter table prices add column per_search_nanos integer check (per_search_nanos >= 0);',
+  },
+  /**
+   * Tokens of traffic by hour and model. In earlier hours they are null until token-backfill.ts has summed them in the
+   * background, which may take too long for a start. An index finds overruns without reading every entry at each start.
+   */
+  {
+    version: 19,
+    name: 'tokens of traffic',
+    ddl: `
+alter table traffic_hourly add column prompt_tokens integer;
+alter table traffic_hourly add column completion_tokens integer;
+create index traffic_hourly_without_tokens on traffic_hourly (hour) where prompt_tokens is null;
+create index entries_of_overruns on entries (id) where kind = 'overrun';
+`,
+  },
+  /**
+   * Indexes for every sort order and filter of the list of all keys. Deleted keys and the console's internal keys are
+   * excluded.
+   */
+  {
+    version: 20,
+    name: 'key list',
+    ddl: `create index keys_by_name on keys (lower(name), id, name) where deleted_at is null and prefix <> '';
+create index keys_by_use on keys (coalesce(last_used_at, 0), id) where deleted_at is null and prefix <> '';
+create index keys_disabled on keys (status, id) where status = 'disabled' and deleted_at is null and prefix <> '';
+create index keys_by_expiry on keys (expires_at) where expires_at is not null and deleted_at is null and prefix <> '';
+create index keys_by_prefix on keys (prefix);`,
+  },
+  /**
+   * How many requests a row stands for: 1, or the number of rejected requests of a key with the same error code in one
+   * minute. Not checked by a constraint, for which SQLite would read all rows at the start.
+   */
+  {
+    version: 21,
+    name: 'rejection counts',
+    ddl: 'alter table requests add column count integer not null default 1;',
+  },
+  /** Whether responses carry the upstream's name for the model, where it differs from the model's id. */
+  {
+    version: 22,
+    name: 'exposed models',
+    ddl: 'alter table routes add column expose_model integer not null default 0;',
+  },
+  /**
+   * What a model costs at an upstream, and how many requests have no known cost. In earlier hours the number is null:
+   * counting it would read all request rows at the start.
+   */
+  {
+    version: 23,
+    name: 'route costs',
+    ddl: `
+alter table routes add column prices text;
+alter table usage_hourly add column unpriced_requests integer;
+alter table traffic_hourly add column unpriced_requests integer;
+`,
+  },
+]
