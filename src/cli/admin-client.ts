@@ -10,9 +10,9 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { readConfig, type Config } from '../config.ts'
 import {
   requestControlStream,
-  requestControl,
   isRelayRunning,
   RelayNotRunningError,
+  type ControlSocketRequest,
   type ControlSocketResponse,
 } from '../process/control-socket.ts'
 import { DataDirLockedError, acquireLock, type DataDirLock } from '../db/sqlite/data-directory-lock.ts'
@@ -31,8 +31,6 @@ import {
 } from './output.ts'
 
 export interface AdminClient {
-  /** Whether a running relay serves the requests. */
-  readonly isRunning: boolean
   /**
    * Sends a request to a path below `/api/admin` and returns the response's JSON. Rejects with CommandError if the
    * request is rejected, and with UnknownOutcomeError if it may have been carried out nevertheless.
@@ -74,64 +72,54 @@ function parseResponse(config: Config, response: ControlSocketResponse): unknown
   return json
 }
 
-async function streamResponse(
-  config: Config,
-  { status, body }: { readonly status: number; readonly body: Readable },
-  output: Writable,
-): Promise<void> {
-  if (status >= 400) parseResponse(config, { status, text: await text(body) })
-  await pipeline(body, output, { end: false })
+/** Sends a request for a path of the API; `read` consumes the response. */
+type Send = <Result>(
+  request: ControlSocketRequest,
+  read: (status: number, body: Readable) => Promise<Result>,
+) => Promise<Result>
+
+function clientOver(config: Config, sendRequest: Send, close: () => Promise<void>): AdminClient {
+  const parse = async (status: number, body: Readable): Promise<unknown> =>
+    parseResponse(config, { status, text: await text(body) })
+  return {
+    call: (method, path, body) => sendRequest({ method, path: root + path, body }, parse),
+    stream: (path, output) =>
+      sendRequest({ method: 'GET', path: root + path }, async (status, body) => {
+        if (status >= 400) await parse(status, body)
+        await pipeline(body, output, { end: false })
+      }),
+    close,
+  }
 }
 
 function throwUnknownOutcome(error: unknown): never {
-  throw error instanceof RelayNotRunningError ? error : new UnknownOutcomeError(errorMessage(error))
+  const isKnown = error instanceof RelayNotRunningError || error instanceof CommandError
+  throw isKnown ? error : new UnknownOutcomeError(errorMessage(error))
 }
 
 function socketClient(config: Config): AdminClient {
-  return {
-    isRunning: true,
-    async call(method, path, body) {
-      const request = { method, path: root + path, body }
-      return parseResponse(config, await requestControl(config.dataDir, request).catch(throwUnknownOutcome))
-    },
-    async stream(path, output) {
-      const request = { method: 'GET', path: root + path }
-      await requestControlStream(config.dataDir, request, (response) =>
-        streamResponse(config, { status: response.statusCode ?? 0, body: response }, output),
-      )
-    },
-    close: async () => {},
-  }
+  const sendRequest: Send = (request, read) =>
+    requestControlStream(config.dataDir, request, (response) =>
+      read(response.statusCode ?? 0, response),
+    ).catch(throwUnknownOutcome)
+  return clientOver(config, sendRequest, async () => {})
 }
 
 async function inProcessClient(config: Config, lock: DataDirLock): Promise<AdminClient> {
   const { openLocalAdmin } = await import('../process/local-admin.ts')
   const admin = await openLocalAdmin(config)
-  return {
-    isRunning: false,
-    async call(method, path, body) {
-      const request = new Request(`http://sluice${root}${path}`, {
-        method,
-        ...(body === undefined
-          ? {}
-          : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
-      })
-      const response = await admin.fetch(request)
-      return parseResponse(config, { status: response.status, text: await response.text() })
-    },
-    async stream(path, output) {
-      const response = await admin.fetch(new Request(`http://sluice${root}${path}`))
-      await streamResponse(
-        config,
-        { status: response.status, body: Readable.from(response.body ?? []) },
-        output,
-      )
-    },
-    async close() {
-      await admin.close()
-      lock.release()
-    },
+  const sendRequest: Send = async ({ method, path, body }, read) => {
+    const content =
+      body === undefined
+        ? {}
+        : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
+    const response = await admin.fetch(new Request(`http://sluice${path}`, { method, ...content }))
+    return read(response.status, Readable.from(response.body ?? []))
   }
+  return clientOver(config, sendRequest, async () => {
+    await admin.close()
+    lock.release()
+  })
 }
 
 /** The lock, or `undefined` if a relay is running. Waits for a relay that is starting or stopping, or another command. */
@@ -156,7 +144,7 @@ export async function checkCluster({ databaseUrl }: Config): Promise<void> {
 }
 
 /** `command` is shown to other commands that find the directory locked. */
-export async function openAdminClient(config: Config, command: string): Promise<AdminClient> {
+async function openAdminClient(config: Config, command: string): Promise<AdminClient> {
   const lock = await lockUnlessRelay(config, command)
   if (lock === undefined) return socketClient(config)
   try {

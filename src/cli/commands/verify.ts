@@ -5,11 +5,10 @@ import { join } from 'node:path'
 import { readConfig, type Config } from '../../config.ts'
 import { formatAmount } from '../../lib/money.ts'
 import { isRelayRunning } from '../../process/control-socket.ts'
-import { checkCluster, openAdminClient } from '../admin-client.ts'
+import { checkCluster, send } from '../admin-client.ts'
 import { withJsonOption, progressOption } from '../options.ts'
 import {
   CommandError,
-  asFields,
   printResult,
   formatFields,
   withProgress,
@@ -34,16 +33,9 @@ async function verifyStopped({ databaseUrl, dataDir }: Config): Promise<Fields> 
 }
 
 async function verifyLedger(config: Config): Promise<Fields> {
-  if (!(await isRelayRunning(config.dataDir))) {
-    await checkCluster(config)
-    return verifyStopped(config)
-  }
-  const client = await openAdminClient(config, 'verify')
-  try {
-    return asFields(await client.call('GET', '/ledger/verify'))
-  } finally {
-    await client.close()
-  }
+  if (await isRelayRunning(config.dataDir)) return send('verify', 'GET', '/ledger/verify')
+  await checkCluster(config)
+  return verifyStopped(config)
 }
 
 function formatReport(report: Fields): string {

@@ -15,7 +15,7 @@ import { isRelayRunning } from '../../process/control-socket.ts'
 import { findLockHolder } from '../../db/sqlite/data-directory-lock.ts'
 import { checkConnection } from '../../process/connection-checks.ts'
 import type { RotationStatus } from '../../process/key-rotation/key-rotation.ts'
-import { listAll, openAdminClient, type AdminClient } from '../admin-client.ts'
+import { listAll, withAdminClient, type AdminClient } from '../admin-client.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
 import { CommandError, fieldAt, asFields, type Fields } from '../output.ts'
 
@@ -201,8 +201,7 @@ async function checkEncryptionKey(client: AdminClient): Promise<Finding[]> {
 /** Checks the encryption key, the models and the upstreams through the control socket. */
 export async function checkService(config: Config, calls: boolean): Promise<Finding[]> {
   try {
-    const client = await openAdminClient(config, 'doctor')
-    try {
+    return await withAdminClient('doctor', async (client) => {
       const [models, upstreams] = await Promise.all([
         listAll(client, '/models'),
         listAll(client, '/upstreams'),
@@ -212,9 +211,7 @@ export async function checkService(config: Config, calls: boolean): Promise<Find
       const upstreamFindings = upstreams.map((upstream) => checkUpstream(client, upstream, checks))
       const keyFindings = await checkEncryptionKey(client)
       return [...keyFindings, ...checkModels(models, upstreams), ...(await Promise.all(upstreamFindings))]
-    } finally {
-      await client.close()
-    }
+    })
   } catch (error) {
     if (!(error instanceof Error)) throw error
     return [fail('service', error.message, serviceAdvice(error))]
