@@ -3,6 +3,7 @@
  * account for the model. A request takes all of its limits or none. It reserves them under its id; the actual usage
  * corrects the reservation, and a request that the ledger rejects cancels it.
  */
+import type { WindowUsage } from '../shared/redis-sliding-windows.ts'
 import { SlidingWindow, windowSeconds } from './sliding-window.ts'
 
 /** `null`: unlimited. */
@@ -209,17 +210,10 @@ export function longerWait(one: RateDenial | null, other: RateDenial | null): Ra
   return (other.retryAfterMs ?? Infinity) > (one.retryAfterMs ?? Infinity) ? other : one
 }
 
-/** A subject's running requests, and the seconds until another request and its tokens fit: Infinity if they never do. */
-export interface SubjectUsage {
-  readonly running: number
-  readonly requestsWait: number
-  readonly tokensWait: number
-}
-
 /** The limit of a subject that denies a request; of several, the one with the longest wait. */
 export function denialFrom(
   { subject, limits: { rpm, tpm, concurrency } }: RateLimitSubject,
-  { running, requestsWait, tokensWait }: SubjectUsage,
+  { running, requestsWait, tokensWait }: Pick<WindowUsage, 'running' | 'requestsWait' | 'tokensWait'>,
   now: number,
 ): RateDenial | null {
   const inMs = (seconds: number): number | null =>
