@@ -16,10 +16,7 @@ import { checkDatabase } from '../engine/verification/sqlite-source.ts'
 
 /** A backup cannot be made or restored; the message says why. */
 export class BackupError extends Error {
-  constructor(message: string) {
-    super(message)
-    this.name = 'BackupError'
-  }
+  override readonly name = 'BackupError'
 }
 
 export type OnStep = (step: BackupStep) => void

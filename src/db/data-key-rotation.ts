@@ -42,10 +42,7 @@ const nodeKeysPrefix = 'data_keys:'
 
 /** A rotation cannot begin or finish; the message says what to do. */
 export class RotationError extends Error {
-  constructor(message: string) {
-    super(message)
-    this.name = 'RotationError'
-  }
+  override readonly name = 'RotationError'
 }
 
 const {

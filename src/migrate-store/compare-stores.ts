@@ -8,10 +8,7 @@ import type { Progress } from './progress.ts'
 
 /** A store cannot be migrated; the message says why. */
 export class StoreMigrationError extends Error {
-  constructor(message: string) {
-    super(message)
-    this.name = 'StoreMigrationError'
-  }
+  override readonly name = 'StoreMigrationError'
 }
 
 export interface StoreMigration {

@@ -27,10 +27,7 @@ export async function readMoveMarker(db: Db): Promise<MoveMarker | undefined> {
 
 /** The database must not be used, because its content was moved; the message says where. */
 export class DatabaseMovedError extends Error {
-  constructor(message: string) {
-    super(message)
-    this.name = 'DatabaseMovedError'
-  }
+  override readonly name = 'DatabaseMovedError'
 }
 
 /** Throws DatabaseMovedError if the database was moved. */

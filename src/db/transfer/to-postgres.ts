@@ -24,10 +24,7 @@ const seededTables: ReadonlySet<string> = new Set(['tiers'])
 
 /** The target cannot be used for the move; the message is meant for operators. */
 export class TransferTargetError extends Error {
-  constructor(message: string) {
-    super(message)
-    this.name = 'TransferTargetError'
-  }
+  override readonly name = 'TransferTargetError'
 }
 
 /** The name of the progress row that holds the id of the move, before the schema exists. */
