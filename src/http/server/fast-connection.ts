@@ -5,7 +5,7 @@
 import type { Socket } from 'node:net'
 import type { ResponseWriter } from '../../relay/response-writer.ts'
 import { FastRequest } from './fast-request.ts'
-import { FastResponseWriter, type CallerConnection } from './fast-response-writer.ts'
+import { FastResponseWriter, type CallerConnection, type ResponseContext } from './fast-response-writer.ts'
 import { RequestHead } from './request-head.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 import { bodyAbortedError, bodyTimeoutError } from '../body.ts'
@@ -33,10 +33,8 @@ export interface FastPathOptions {
 }
 
 /** Shared by all connections. */
-export interface FastPathContext {
+export interface FastPathContext extends ResponseContext {
   readonly options: FastPathOptions
-  readonly date: string
-  readonly keepAlive: string
   readonly nowMs: number
   readonly isClosing: boolean
   handleRequest(request: IncomingRequest): void
@@ -45,7 +43,6 @@ export interface FastPathContext {
   /** Responds to an invalid head as node:http does. */
   rejectHead(socket: Socket, code: string): void
   removeConnection(connection: FastConnection): void
-  flushSoon(response: FastResponseWriter): void
 }
 
 /** `done`: closed, closing or passed to node:http. */
@@ -53,7 +50,7 @@ type ConnectionState = 'idle' | 'serving' | 'lingering' | 'done'
 
 export class FastConnection implements CallerConnection {
   readonly socket: Socket
-  readonly #context: FastPathContext
+  readonly context: FastPathContext
   #state: ConnectionState = 'idle'
   #sinceMs: number
   #bodySinceMs = 0
@@ -67,7 +64,7 @@ export class FastConnection implements CallerConnection {
 
   constructor(socket: Socket, context: FastPathContext) {
     this.socket = socket
-    this.#context = context
+    this.context = context
     this.#sinceMs = context.nowMs
     socket.on('data', this.#onData)
     socket.on('end', this.#onEnd)
@@ -75,18 +72,6 @@ export class FastConnection implements CallerConnection {
     socket.on('error', this.#onError)
     socket.on('drain', this.#onDrain)
     socket.on('timeout', this.#onTimeout)
-  }
-
-  get peer(): string | undefined {
-    return this.socket.remoteAddress
-  }
-
-  get date(): string {
-    return this.#context.date
-  }
-
-  get keepAlive(): string {
-    return this.#context.keepAlive
   }
 
   get isRequestComplete(): boolean {
@@ -98,28 +83,20 @@ export class FastConnection implements CallerConnection {
     return this.#response
   }
 
-  flushSoon(response: FastResponseWriter): void {
-    this.#context.flushSoon(response)
-  }
-
-  resume(): void {
-    this.socket.resume()
-  }
-
   responseEnded(isLast: boolean): void {
     this.#response = null
-    this.#sinceMs = this.#context.nowMs
+    this.#sinceMs = this.context.nowMs
     if (!this.isRequestComplete) {
       this.linger()
       return
     }
     this.#request = null
-    if (isLast || this.#context.isClosing) {
+    if (isLast || this.context.isClosing) {
       this.#closeSoon()
       return
     }
     this.#state = 'idle'
-    if (this.socket.writableLength > 0) this.socket.setTimeout(this.#context.options.writeTimeoutMs)
+    if (this.socket.writableLength > 0) this.socket.setTimeout(this.context.options.writeTimeoutMs)
     if (this.#pending) this.#readHeads()
   }
 
@@ -127,13 +104,13 @@ export class FastConnection implements CallerConnection {
     if (this.#state !== 'serving') return
     this.#state = 'lingering'
     // The time limit starts when the response has been sent.
-    this.socket.end(() => (this.#sinceMs = this.#context.nowMs))
+    this.socket.end(() => (this.#sinceMs = this.context.nowMs))
     this.socket.resume()
   }
 
   /** Closes the connection unless a request is under way. On a new connection, the first is assumed to be. */
   closeIfIdle(): void {
-    const { nowMs, options } = this.#context
+    const { nowMs, options } = this.context
     // Both times are from a sweep, so the age is up to one interval too high.
     if (this.#isFirst && nowMs - this.#sinceMs < graceMs + options.sweepIntervalMs) return
     if (this.#state === 'idle' && this.#pending === null) this.#closeSoon()
@@ -141,7 +118,7 @@ export class FastConnection implements CallerConnection {
 
   /** Checks the timeouts, about once a second. */
   sweep(): void {
-    const { nowMs, options, isClosing } = this.#context
+    const { nowMs, options, isClosing } = this.context
     const ageMs = nowMs - this.#sinceMs
     const unsent = this.socket.writableLength
     const maxLingerMs = isClosing ? lingerMsWhenClosing : options.lingerMs
@@ -153,7 +130,7 @@ export class FastConnection implements CallerConnection {
   }
 
   #sweepBody(ageMs: number): void {
-    const { nowMs, options } = this.#context
+    const { nowMs, options } = this.context
     const request = this.#request
     if (request === null || request.isComplete) return
     const isTooSlow = nowMs - this.#bodySinceMs > options.maxBodyMs(request.receivedBytes)
@@ -161,7 +138,7 @@ export class FastConnection implements CallerConnection {
   }
 
   #sweepIdle(ageMs: number): void {
-    const { options } = this.#context
+    const { options } = this.context
     const maxMs = this.#isFirst ? options.headTimeoutMs : options.idleTimeoutMs + graceMs
     if (this.#pending && ageMs > options.headTimeoutMs) this.#rejectHead('ERR_HTTP_REQUEST_TIMEOUT')
     else if (ageMs > maxMs) this.#closeSoon()
@@ -174,7 +151,7 @@ export class FastConnection implements CallerConnection {
   }
 
   #receiveHead(bytes: Buffer): void {
-    if (this.#pending === null) this.#sinceMs = this.#context.nowMs
+    if (this.#pending === null) this.#sinceMs = this.context.nowMs
     this.#appendPending(bytes)
     this.#readHeads()
   }
@@ -211,16 +188,16 @@ export class FastConnection implements CallerConnection {
     this.#pending = null
     this.#state = 'serving'
     const request = new FastRequest(head, this)
-    this.#bodySinceMs = this.#context.nowMs
+    this.#bodySinceMs = this.context.nowMs
     this.#request = request
     this.#receiveBody(bytes.subarray(head.end))
-    this.#context.handleRequest(request)
+    this.context.handleRequest(request)
     if (this.#state === 'serving' && !request.isComplete && !request.isReading) this.socket.pause()
     return true
   }
 
   #receiveBody(bytes: Buffer): void {
-    this.#sinceMs = this.#context.nowMs
+    this.#sinceMs = this.context.nowMs
     const receivedBytes = this.#request?.receive(bytes) ?? 0
     if (receivedBytes === bytes.length) return
     this.#appendPending(bytes.subarray(receivedBytes))
@@ -241,7 +218,7 @@ export class FastConnection implements CallerConnection {
     // Pause first: bytes that are unshifted into a flowing stream are only emitted when more arrive.
     socket.pause()
     socket.unshift(bytes)
-    this.#context.fallbackToNode(socket)
+    this.context.fallbackToNode(socket)
     socket.resume()
   }
 
@@ -249,7 +226,7 @@ export class FastConnection implements CallerConnection {
     const { socket } = this
     this.#state = 'done'
     this.#pending = null
-    this.#context.removeConnection(this)
+    this.context.removeConnection(this)
     socket.off('data', this.#onData)
     socket.off('end', this.#onEnd)
     socket.off('close', this.#onClose)
@@ -259,7 +236,7 @@ export class FastConnection implements CallerConnection {
   }
 
   #rejectHead(code: string): void {
-    this.#context.rejectHead(this.socket, code)
+    this.context.rejectHead(this.socket, code)
     this.#closeSoon()
   }
 
@@ -267,7 +244,7 @@ export class FastConnection implements CallerConnection {
   #closeSoon(): void {
     this.#state = 'done'
     this.#pending = null
-    this.socket.setTimeout(this.#context.options.writeTimeoutMs)
+    this.socket.setTimeout(this.context.options.writeTimeoutMs)
     this.socket.destroySoon()
   }
 
@@ -280,7 +257,7 @@ export class FastConnection implements CallerConnection {
 
   readonly #onClose = (): void => {
     this.#state = 'done'
-    this.#context.removeConnection(this)
+    this.context.removeConnection(this)
     this.#request?.fail(bodyAbortedError)
     this.#response?.onSocketClose()
   }
@@ -290,7 +267,7 @@ export class FastConnection implements CallerConnection {
 
   readonly #onDrain = (): void => {
     if (this.#response) return this.#response.onSocketDrain()
-    this.#sinceMs = this.#context.nowMs
+    this.#sinceMs = this.context.nowMs
     this.#readHeads()
   }
 

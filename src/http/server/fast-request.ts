@@ -29,7 +29,7 @@ export class FastRequest implements IncomingRequest {
   }
 
   get peer(): string | undefined {
-    return this.#connection.peer
+    return this.#connection.socket.remoteAddress
   }
 
   get receivedBytes(): number {
@@ -57,7 +57,7 @@ export class FastRequest implements IncomingRequest {
     this.#accountId = accountId
     if (this.isComplete) return this.#concatBody()
     this.#bodyPromise = Promise.withResolvers<Buffer>()
-    this.#connection.resume()
+    this.#connection.socket.resume()
     return this.#bodyPromise.promise
   }
 

@@ -18,20 +18,22 @@ export const abortDelayMs = 100
 const lastChunk = '0\r\n\r\n'
 const invalidInValue = /[^\t\x20-\x7e\x80-\xff]/
 
-/** The connection of a request and its response. */
-export interface CallerConnection {
-  readonly socket: Socket
-  readonly peer: string | undefined
+/** Shared by the responses of all connections. */
+export interface ResponseContext {
   /** Header lines that are the same in all responses for a while. */
   readonly date: string
   readonly keepAlive: string
+  /** Calls `flush` at the end of this turn of the event loop. */
+  flushSoon(response: FastResponseWriter): void
+}
+
+/** The connection of a request and its response. */
+export interface CallerConnection {
+  readonly socket: Socket
+  readonly context: ResponseContext
   /** The whole request has been received; an earlier response is the connection's last. */
   readonly isRequestComplete: boolean
   respond(commonHeaders: readonly string[]): ResponseWriter
-  /** Resumes the socket to read the body. */
-  resume(): void
-  /** Calls `flush` at the end of this turn of the event loop. */
-  flushSoon(response: FastResponseWriter): void
   /** `isLast`: the response announced that the connection closes. */
   responseEnded(isLast: boolean): void
   linger(): void
@@ -129,13 +131,13 @@ export class FastResponseWriter implements ResponseWriter {
   }
 
   #append(text: string): void {
-    if (this.#buffered === '') this.#connection.flushSoon(this)
+    if (this.#buffered === '') this.#connection.context.flushSoon(this)
     this.#buffered += text
   }
 
   #formatHead(status: number, headers: readonly string[], framing: string): string {
-    const { date, keepAlive, isRequestComplete } = this.#connection
-    this.#isLast = !isRequestComplete
+    const { date, keepAlive } = this.#connection.context
+    this.#isLast = !this.#connection.isRequestComplete
     const lines = this.#formatHeaders(headers) + this.#formatHeaders(this.#commonHeaders)
     const connectionHeaders = this.#isLast ? 'connection: close\r\n' : keepAlive
     return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines}${date}${connectionHeaders}${framing}`
