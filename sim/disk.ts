@@ -1,5 +1,6 @@
 /** The disk of a simulated node: committed data survives a crash, everything else is lost. */
-import { encodeHolds, restoreState, toStoredOwner, type StoredOwner } from '../src/ledger/checkpoint.ts'
+import { encodeHolds, restoreState, type StoredOwner } from '../src/ledger/checkpoint.ts'
+import { toStoredOwner } from '../src/ledger/ledger.fixture.ts'
 import type { LedgerEvent } from '../src/ledger/events.ts'
 import { decodeEvents, encodeEvents } from '../src/ledger/journal.ts'
 import { claimId, type LedgerState } from '../src/ledger/state.ts'

@@ -44,12 +44,6 @@ export function decodeHold(body: string, mark: Hold['mark']): Hold {
 /** An owner as stored in its row: everything except what is held, which follows from the open holds. */
 export type StoredOwner = Omit<Owner, 'held' | 'dayHeld' | 'monthHeld' | 'past'>
 
-/** The part of an owner that its row stores. */
-export function toStoredOwner(owner: Owner): StoredOwner {
-  const { held: _held, dayHeld: _day, monthHeld: _month, past: _past, ...stored } = owner
-  return stored
-}
-
 /**
  * The state as of the last commit, restored from the last checkpoint's holds, the journal rows after it and
  * the owners' rows. `overrun` is the sum of all overrun transfers.

@@ -5,7 +5,8 @@ import type { IdempotencyClaim, LedgerEvent } from './events.ts'
 import type { HoldOptions } from './holds.ts'
 import { noUsage } from '../providers/usage.ts'
 import type { Price, Usage } from './price.ts'
-import { accountOwner, emptyState, keyOwner, ownerOf, type LedgerState } from './state.ts'
+import { accountOwner, emptyState, keyOwner, ownerOf, type LedgerState, type Owner } from './state.ts'
+import type { StoredOwner } from './checkpoint.ts'
 import * as ledger from './operations.ts'
 
 /** One nano-yuan per token, input and output. */
@@ -150,4 +151,10 @@ export function assertMoneyConserved(state: LedgerState): void {
     assert.equal(owner.held, held.get(id) ?? 0n, `${id} holds the sum of its open holds`)
     if (id.startsWith('a:')) assert.ok(owner.balance >= owner.held, `${id} covers what it holds`)
   }
+}
+
+/** The part of an owner that its row stores. */
+export function toStoredOwner(owner: Owner): StoredOwner {
+  const { held: _held, dayHeld: _day, monthHeld: _month, past: _past, ...stored } = owner
+  return stored
 }

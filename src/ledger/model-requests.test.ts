@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { encodeHolds, restoreState, toStoredOwner } from './checkpoint.ts'
+import { encodeHolds, restoreState } from './checkpoint.ts'
 import { apply } from './apply.ts'
 import { decodeEvents, encodeEvents } from './journal.ts'
-import { TestLedger } from './ledger.fixture.ts'
+import { TestLedger, toStoredOwner } from './ledger.fixture.ts'
 import { emptyState } from './state.ts'
 
 const day = 86_400_000

@@ -153,7 +153,7 @@ describe('RedisRateLimiter', () => {
       const admitted = async (subjects: RateLimitSubject[], prefix: string): Promise<number[]> => {
         const counts: number[] = []
         for (const [index, node] of nodes.entries()) {
-          const all = Array.from({ length: 50 }, (_, call) =>
+          const all = Array.from({ length: 50 }, async (_, call) =>
             node.reserve(`${prefix}-${index}-${call}`, subjects, 1),
           )
           counts.push((await Promise.all(all)).filter(({ denial }) => denial === null).length)

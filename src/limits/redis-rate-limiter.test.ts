@@ -158,7 +158,8 @@ describe('RedisRateLimiter', () => {
       while (!limiter.isShared || !other.isShared) await delay(5)
       const subjects = newSubjects({ concurrency: 1, tpm: 10 })
       server.signal('SIGSTOP')
-      const pending = [limiter.reserve('large', subjects, 11), limiter.reserve('small', subjects, 1)]
+      const reserve = async (id: string, tokens: number) => limiter.reserve(id, subjects, tokens)
+      const pending = [reserve('large', 11), reserve('small', 1)]
       void windows.renew({ id: 'any', group: 'any', subjects: ['any'] }).catch(nothing)
       const denials = (await Promise.all(pending)).map(({ denial }) => denial?.rate ?? null)
       assert.deepEqual(denials, ['tokens per minute', null])

@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import {
-  requestControl,
   controlSocketName,
   isRelayRunning,
   RelayNotRunningError,
   serveControlSocket,
 } from './control-socket.ts'
+import { requestControl } from './control-socket.fixture.ts'
 import { apiError } from '../errors.ts'
 
 function folder(t: TestContext, depth = 0): string {

@@ -17,7 +17,6 @@ import { createServer, request as requestOver, type IncomingMessage, type Server
 import { connect } from 'node:net'
 import { platform } from 'node:os'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { fetchListener, type FetchHandler } from '../http/server/fetch-listener.ts'
 import { errorCode } from '../lib/error-message.ts'
 import { listen } from '../lib/graceful-close.ts'
@@ -138,18 +137,10 @@ export interface ControlSocketResponse {
   readonly text: string
 }
 
-/** Sends a request to the relay that runs on a data directory. Rejects with RelayNotRunningError if there is none. */
-export function requestControl(
-  dataDir: string,
-  options: ControlSocketRequest,
-): Promise<ControlSocketResponse> {
-  return requestControlStream(dataDir, options, async (response) => ({
-    status: response.statusCode ?? 0,
-    text: await text(response),
-  }))
-}
-
-/** As `requestControl`, for a response of any length: `read` consumes it as a stream. */
+/**
+ * Sends a request to the relay that runs on a data directory; `read` consumes the response. Rejects with
+ * RelayNotRunningError if there is none.
+ */
 export async function requestControlStream<Result>(
   dataDir: string,
   { method, path, body }: ControlSocketRequest,

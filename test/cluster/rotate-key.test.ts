@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { postgresSkipReason } from '../../src/db/postgres/postgres.fixture.ts'
-import { requestControl } from '../../src/process/control-socket.ts'
+import { requestControl } from '../../src/process/control-socket.fixture.ts'
 import type { RotationStep } from '../../src/process/key-rotation/key-rotation.ts'
 import { chatRequest } from '../support/server/account.ts'
 import { addModel, startCluster, waitUntilServed } from '../support/server/cluster.ts'

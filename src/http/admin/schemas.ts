@@ -7,6 +7,7 @@ import { view } from '../api/define-endpoints.ts'
 import type { UpstreamCosts } from '../../catalog/costs.ts'
 import { pricesRequired, toDecimalPrices, type Price, type PriceInput } from '../../catalog/prices.ts'
 import { apiError } from '../../errors.ts'
+import { fieldsOf } from '../../db/row-fields.ts'
 import { perLimit } from '../api/json-schemas.ts'
 import { spanInput } from '../api/time-spans.ts'
 import type { LimitsPatch } from '../../accounts/limits.ts'
@@ -94,17 +95,7 @@ export const pricesSchema = z.object(priceFields)
 export const costsSchema = pricesSchema.extend({ currency: z.string().nullable(), rate: z.string() })
 
 /** The columns of `prices` in exports. */
-export const priceColumns = [
-  'prices.input',
-  'prices.output',
-  'prices.cached_input',
-  'prices.cache_write',
-  'prices.cache_write_1h',
-  'prices.reasoning',
-  'prices.per_request',
-  'prices.per_search',
-  'prices.free',
-] as const
+export const priceColumns = pricesSchema.keyof().options.map((name) => `prices.${name}` as const)
 
 /** Throws 400 with `param` unless exactly one of prices and `free` is given. */
 export function toPriceInput(input: z.infer<typeof pricesInput>, param = 'prices'): PriceInput {
@@ -119,14 +110,9 @@ export function toPriceInput(input: z.infer<typeof pricesInput>, param = 'prices
   if (free === true) return { free }
   if (!isPriced) throw pricesRequired(param)
   return {
+    ...fieldsOf(prices),
     input: requirePrice(prices.input, `${param}.input`),
     output: requirePrice(prices.output, `${param}.output`),
-    cachedInput: prices.cached_input,
-    cacheWrite: prices.cache_write,
-    cacheWrite1h: prices.cache_write_1h,
-    reasoning: prices.reasoning,
-    perRequest: prices.per_request,
-    perSearch: prices.per_search,
   }
 }
 

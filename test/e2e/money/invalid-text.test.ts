@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { rm } from 'node:fs/promises'
 import { describe, test } from 'node:test'
-import { requestControl } from '../../../src/process/control-socket.ts'
+import { requestControl } from '../../../src/process/control-socket.fixture.ts'
 import { expectError, expectResponse, type List } from '../../support/client/admin-api.ts'
 import { ConsoleSession } from '../../support/console/console-session.ts'
 import { chatRequest } from '../../support/server/account.ts'
