@@ -30,7 +30,7 @@ import {
   type OutputOptions,
 } from './output.ts'
 
-export interface AdminClient {
+export interface AdminClient extends AsyncDisposable {
   /**
    * Sends a request to a path below `/api/admin` and returns the response's JSON. Rejects with CommandError if the
    * request is rejected, and with UnknownOutcomeError if it may have been carried out nevertheless.
@@ -38,7 +38,6 @@ export interface AdminClient {
   call(method: string, path: string, body?: unknown): Promise<unknown>
   /** Streams the response to a GET request. Rejects like `call`. */
   stream(path: string, output: Writable): Promise<void>
-  close(): Promise<void>
 }
 
 const root = '/api/admin'
@@ -88,7 +87,7 @@ function clientOver(config: Config, sendRequest: Send, close: () => Promise<void
         if (status >= 400) await parse(status, body)
         await pipeline(body, output, { end: false })
       }),
-    close,
+    [Symbol.asyncDispose]: close,
   }
 }
 
@@ -161,12 +160,8 @@ export async function withAdminClient<Result>(
   command: string,
   use: (client: AdminClient) => Promise<Result>,
 ): Promise<Result> {
-  const client = await openAdminClient(readConfig(), command)
-  try {
-    return await use(client)
-  } finally {
-    await client.close()
-  }
+  await using client = await openAdminClient(readConfig(), command)
+  return await use(client)
 }
 
 /** Sends a single request and returns the fields of its response. */

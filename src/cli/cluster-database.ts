@@ -1,18 +1,14 @@
 /** Checks, before a command uses a cluster's PostgreSQL, that it is reachable and has Sluice's schema. */
 
-import { openClient, runScript } from '../db/postgres/connection.ts'
+import { runScriptOnce } from '../db/postgres/connection.ts'
 import { errorMessage } from '../lib/error-message.ts'
 import { CommandError, serverName, UsageError } from './output.ts'
 
 /** Whether a relay has ever started on it. Throws if it is unreachable. */
 export async function hasSchema(url: string): Promise<boolean> {
-  const client = await openClient({ url, name: 'sluice command', statementMs: 3000 })
-  try {
-    const [rows = []] = await runScript(client, `select to_regclass('schema_version') is not null as there`)
-    return String(rows[0]?.['there']) === 'true'
-  } finally {
-    await client.end()
-  }
+  const script = `select to_regclass('schema_version') is not null as there`
+  const [row] = await runScriptOnce({ url, name: 'sluice command', statementMs: 3000 }, script)
+  return String(row?.['there']) === 'true'
 }
 
 /** Throws a `CommandError` if it is unreachable, and a `UsageError` if it is empty. */

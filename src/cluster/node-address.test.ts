@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { networkInterfaces } from 'node:os'
 import { describe, test } from 'node:test'
-import { nodeAddress } from './node-address.ts'
+import { nodeAddress } from './node-membership.ts'
 
 const common = { netmask: '', mac: '', cidr: null }
 const loopback = { ...common, address: '127.0.0.1', family: 'IPv4', internal: true } as const

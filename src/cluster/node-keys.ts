@@ -2,9 +2,8 @@
 import type { Config } from '../config.ts'
 import type { Changes } from '../db/change.ts'
 import { reportNodeKeys } from '../db/data-key-rotation.ts'
-import { isRotationUnfinished, readDataKeyRows } from '../db/data-keys.ts'
+import { isRotationUnfinished, readDataKeyRows, openSealer, type OpenedSealer } from '../db/data-keys.ts'
 import type { Db } from '../db/db.ts'
-import { openSealer, type OpenedSealer } from '../db/open-sealer.ts'
 
 export interface NodeKeyring extends OpenedSealer {
   /** After the node has joined and receives changes: a rotation that has begun since waits for it. */

@@ -2,7 +2,9 @@
  * A node's membership in its cluster: it sends heartbeats, and knows how many nodes share the limits. A retired node
  * rejoins. The leader ends the holds of nodes that stay away.
  */
+import type { NetworkInterfaceInfo } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
 import type { HoldRow } from '../db/postgres/lock-batch.ts'
 import {
@@ -199,4 +201,21 @@ export class NodeMembership {
     clearInterval(this.#timer)
     await leaveCluster(this.#deps.db, this.#deps.id, this.#epoch).catch(() => undefined)
   }
+}
+
+/**
+ * The address under which the operator reaches a node, `host:port`: HOST, or, if the node listens on all interfaces, the first address of the machine that other machines can
+ * use, IPv4 preferred.
+ */
+export function nodeAddress(
+  { host, port }: Pick<Config, 'host' | 'port'>,
+  interfaces: Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>,
+): string {
+  const isWildcard = ['0.0.0.0', '::', ''].includes(host)
+  const external = Object.values(interfaces).flatMap(
+    (each) => each?.filter(({ internal }) => !internal) ?? [],
+  )
+  const found = external.find(({ family }) => family === 'IPv4') ?? external[0]
+  const address = isWildcard ? (found?.address ?? host) : host
+  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`
 }

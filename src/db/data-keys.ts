@@ -5,7 +5,15 @@
  */
 
 import type { Config } from '../config.ts'
-import { generateDataKey, SealError, unwrapDataKeys, wrapDataKeys, type DataKeys } from '../lib/encryption.ts'
+import {
+  createSealer,
+  generateDataKey,
+  SealError,
+  unwrapDataKeys,
+  wrapDataKeys,
+  type DataKeys,
+  type Sealer,
+} from '../lib/encryption.ts'
 import { createKeyFile, nextKeyFileName, readKeyFile, replaceKeyFile } from '../lib/key-file.ts'
 import type { Db, Query } from './db.ts'
 import { sql } from './schema/schema.ts'
@@ -213,4 +221,16 @@ export async function openDataKeys(db: Db, sources: SecretSources): Promise<Open
 /** The current data keys, for a thread that has opened them before; undefined if its secrets no longer open them. */
 export async function reloadDataKeys(db: Db, sources: SecretSources): Promise<DataKeys | undefined> {
   return unwrapRows(await readDataKeyRows(db), sources)
+}
+
+export interface OpenedSealer {
+  readonly sealer: Sealer
+  /** The keys after a step of a rotation; undefined if the settings of this process no longer open them. */
+  readonly reloadKeys: () => Promise<DataKeys | undefined>
+}
+
+/** Opens the data keys for the main thread. */
+export async function openSealer(db: Db, config: Config): Promise<OpenedSealer> {
+  const { bytes, isNewestReadOnly } = await openDataKeys(db, config)
+  return { sealer: createSealer(bytes, isNewestReadOnly), reloadKeys: () => reloadDataKeys(db, config) }
 }

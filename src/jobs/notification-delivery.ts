@@ -61,7 +61,7 @@ export class NotificationDelivery extends PeriodicJob {
   /** Aborts running deliveries: the next start sends them again, with the same id. */
   override async close(): Promise<void> {
     const closed = super.close()
-    await this.#context.http.close()
+    await this.#context.http[Symbol.asyncDispose]()
     await closed
     await Promise.race([
       Promise.all(this.#sending.values()),

@@ -21,7 +21,7 @@ async function startResponder(
   await once(server, 'listening')
   const http = new HttpSender(parseCidrs('127.0.0.0/8'))
   t.after(async () => {
-    await http.close()
+    await http[Symbol.asyncDispose]()
     server.closeAllConnections()
     server.close()
   })
@@ -65,7 +65,7 @@ describe('sendMessage', () => {
     const mail = { address: 'a@b.example', secret: null, server: null }
     assert.match((await sendMessage(context, 'email', mail, message)).problem ?? '', /SMTP_URL/)
     const http = new HttpSender([])
-    t.after(() => http.close())
+    t.after(() => http[Symbol.asyncDispose]())
     const hook = { address: url, secret: null, server: null }
     assert.match((await sendMessage({ ...context, http }, 'slack', hook, message)).problem ?? '', /loopback/)
   })

@@ -34,7 +34,7 @@ const maxResponseBytes = 16_384
 const maxProblemLength = 300
 
 /** Sends HTTP requests to addresses that are checked when connecting. */
-export class HttpSender {
+export class HttpSender implements AsyncDisposable {
   #agent: Agent | null = null
   readonly #allow: readonly Cidr[]
 
@@ -72,7 +72,7 @@ export class HttpSender {
     }
   }
 
-  async close(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     await this.#agent?.destroy()
   }
 }

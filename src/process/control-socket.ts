@@ -37,31 +37,26 @@ export class RelayNotRunningError extends Error {
 }
 
 /** A socket's address that is short enough even if the path of its folder is long. */
-interface SocketAddress {
+interface SocketAddress extends Disposable {
   readonly path: string
-  release(): void
 }
 
 function socketAddressIn(folder: string, name: string): SocketAddress {
   const path = join(folder, name)
-  if (Buffer.byteLength(path) <= maxAddressBytes) return { path, release: () => {} }
+  if (Buffer.byteLength(path) <= maxAddressBytes) return { path, [Symbol.dispose]: () => {} }
   if (platform() !== 'linux') {
     throw new Error(`The path of DATA_DIR is too long for a socket: ${folder}. Choose a shorter path.`)
   }
   const descriptor = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY)
-  return { path: `/proc/self/fd/${descriptor}/${name}`, release: () => closeSync(descriptor) }
+  return { path: `/proc/self/fd/${descriptor}/${name}`, [Symbol.dispose]: () => closeSync(descriptor) }
 }
 
 /** Binds the socket in a private folder and then moves it into place, over the file that a killed relay left. */
 async function listenIn(server: Server, dataDir: string): Promise<void> {
   const folder = mkdtempSync(join(dataDir, '.control-'))
   try {
-    const address = socketAddressIn(folder, 's')
-    try {
-      await listen(server, { path: address.path })
-    } finally {
-      address.release()
-    }
+    using address = socketAddressIn(folder, 's')
+    await listen(server, { path: address.path })
     chmodSync(join(folder, 's'), 0o600)
     renameSync(join(folder, 's'), join(dataDir, controlSocketName))
   } finally {
@@ -95,16 +90,13 @@ async function atSocket<Result>(
   use: (path: string, outcome: PromiseWithResolvers<Result>) => void,
 ): Promise<Result> {
   const outcome = Promise.withResolvers<Result>()
-  let address: SocketAddress | undefined
   try {
-    address = socketAddressIn(dataDir, controlSocketName)
+    using address = socketAddressIn(dataDir, controlSocketName)
     use(address.path, outcome)
     return await outcome.promise
   } catch (error) {
     if (['ENOENT', 'ECONNREFUSED'].includes(errorCode(error) ?? '')) throw new RelayNotRunningError(dataDir)
     throw error
-  } finally {
-    address?.release()
   }
 }
 

@@ -5,7 +5,7 @@
 
 import { dataKeyNames, type DataKeyRows } from '../../db/data-keys.ts'
 import type { Row } from '../../db/statement.ts'
-import { openClient, runScript } from '../../db/postgres/connection.ts'
+import { runScriptOnce } from '../../db/postgres/connection.ts'
 import { readRedisInfo } from '../../shared/redis-info.ts'
 import { hasSchema } from '../cluster-database.ts'
 import { fail, ok, warn, type Finding } from './finding.ts'
@@ -18,15 +18,8 @@ const maxConnectionsUsed = 0.8
 /** A running node sends a heartbeat every two seconds. */
 const silentAfterSeconds = 15
 
-async function readRows(url: string, script: string): Promise<Row[]> {
-  const client = await openClient({ url, name: 'sluice doctor', statementMs: 3000 })
-  try {
-    const [rows = []] = await runScript(client, script)
-    return rows
-  } finally {
-    await client.end()
-  }
-}
+const readRows = (url: string, script: string): Promise<Row[]> =>
+  runScriptOnce({ url, name: 'sluice doctor', statementMs: 3000 }, script)
 
 async function readSettings(url: string): Promise<Row | undefined> {
   const [row] = await readRows(

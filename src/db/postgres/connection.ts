@@ -183,3 +183,14 @@ export async function runScript(on: Queryable, text: string): Promise<Row[][]> {
   const results = (await on.query(text)) as QueryResult | QueryResult[]
   return (Array.isArray(results) ? results : [results]).map(parseRows)
 }
+
+/** Runs a script over a connection of its own, and returns the rows of its first statement. */
+export async function runScriptOnce(options: ConnectionOptions, text: string): Promise<Row[]> {
+  const client = await openClient(options)
+  try {
+    const [rows = []] = await runScript(client, text)
+    return rows
+  } finally {
+    await client.end()
+  }
+}

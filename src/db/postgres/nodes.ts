@@ -3,9 +3,11 @@
  * database rejects writes of older epochs (fencing). Times are those of the database's clock.
  */
 
+import type { Client } from 'pg'
 import type { Db } from '../db.ts'
 import { checkNotMoved, unfinishedMoveMessage } from '../transfer/move-marker.ts'
 import type { Statement } from '../statement.ts'
+import { queryValue } from './connection.ts'
 import type { HoldRow } from './lock-batch.ts'
 import { databaseNow as nowText } from './sql-text.ts'
 
@@ -202,4 +204,11 @@ export async function acquireLease(db: Db, name: string, node: string, durationM
 /** Releases a lease, so that another node can acquire it. */
 export async function releaseLease(db: Db, name: string, node: string): Promise<void> {
   await db.write({ sql: 'delete from leases where name = ? and node = ?', parameters: [name, node] })
+}
+
+/** Why the database cannot be changed offline: a node was neither stopped cleanly nor retired. undefined: none. */
+export async function findRunningNode(client: Client): Promise<string | undefined> {
+  const id = await queryValue(client, `select min(id) from nodes where state = 'running'`)
+  if (id === undefined) return undefined
+  return `Node ${id} runs, or was not stopped cleanly: stop it, or start and stop it once more, or retire it with \`sluice node retire\` at another node.`
 }

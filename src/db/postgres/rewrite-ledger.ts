@@ -4,7 +4,7 @@ import { appendOnlyTriggers, createRewriter, type LedgerRewriter } from '../ledg
 import { tryMigrationLock, writeLock } from './advisory-locks.ts'
 import { openClient, queryValue, runStatement } from './connection.ts'
 import { formatArray } from './sql-text.ts'
-import { findRunningNode } from './stopped-nodes.ts'
+import { findRunningNode } from './nodes.ts'
 
 const timeoutMs = 600_000
 

@@ -28,7 +28,7 @@ export async function readSnapshot<Result>(url: string, read: (db: Db) => Promis
  * Runs many snapshots, one after the other, over one connection, which is reopened after a failed read. Id ranges are
  * found by index, whatever the tables' statistics are.
  */
-export class SnapshotReader {
+export class SnapshotReader implements AsyncDisposable {
   readonly #url: string
   readonly #name: string
   #client: Client | null = null
@@ -53,12 +53,12 @@ export class SnapshotReader {
       await client.query('rollback')
       return result
     } catch (error) {
-      await this.close()
+      await this[Symbol.asyncDispose]()
       throw error
     }
   }
 
-  async close(): Promise<void> {
+  async [Symbol.asyncDispose](): Promise<void> {
     const client = this.#client
     this.#client = null
     await client?.end().catch(() => undefined)

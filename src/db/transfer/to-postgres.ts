@@ -7,7 +7,7 @@
 import type { Client } from 'pg'
 import { checkSchema, runMigrations } from '../postgres/migrate.ts'
 import { openClient, queryValue, runStatement, runScript } from '../postgres/connection.ts'
-import { findRunningNode } from '../postgres/stopped-nodes.ts'
+import { findRunningNode } from '../postgres/nodes.ts'
 import { tryMigrationLock, writeLock } from '../postgres/advisory-locks.ts'
 import { quoteLiteral, formatValues } from '../postgres/sql-text.ts'
 import { migrations } from '../migrations/migrations.ts'

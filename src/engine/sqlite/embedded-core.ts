@@ -10,7 +10,7 @@ import { databaseFileName, openStore, type Store } from '../../db/sqlite/store.t
 import { checkNotMoved } from '../../db/transfer/move-marker.ts'
 import type { CommitQueue } from './commit-queue.ts'
 import { EmbeddedLedger } from './embedded-ledger.ts'
-import { openSealer } from '../../db/open-sealer.ts'
+import { openSealer } from '../../db/data-keys.ts'
 import { LocalRateLimiter } from '../../limits/local-rate-limiter.ts'
 import { openConfigCache } from '../config-cache.ts'
 import { createEngine } from '../engine.ts'

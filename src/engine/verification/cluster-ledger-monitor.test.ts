@@ -48,7 +48,7 @@ async function openCluster(t: TestContext): Promise<TestCluster> {
   ]
   const client = await openClient({ url, name: 'tamper', statementMs: 20_000 })
   const snapshots = new SnapshotReader(url, 'tests')
-  t.after(() => Promise.all([client.end(), snapshots.close()]))
+  t.after(() => Promise.all([client.end(), snapshots[Symbol.asyncDispose]()]))
   for (const account of ['one', 'two', 'both']) {
     const [node] = nodes
     if (node) await credit(node, 1_000_000n, account)
@@ -204,7 +204,7 @@ describe('LedgerMonitor', () => {
       await checkDuring(100)
     } finally {
       load.isOver = true
-      await Promise.all([...callers, ...snapshots.map((each) => each.close())])
+      await Promise.all([...callers, ...snapshots.map((each) => each[Symbol.asyncDispose]())])
     }
     assert.deepEqual([...one.events, ...two.events], [])
   })

@@ -74,14 +74,10 @@ export class LedgerMonitor {
   /** Verifies what is new since the last check; the first one sets the starting point. One check at a time. */
   async check(): Promise<LedgerReport> {
     if (this.#failedReport) return this.#failedReport
-    const snapshots = this.#ledger.openSnapshots('sluice watch')
-    try {
-      const report = await snapshots.read((db) => this.#verifyNew(db))
-      if (!report.ok) this.#failedReport ??= report
-      return this.#failedReport ?? report
-    } finally {
-      await snapshots.close()
-    }
+    await using snapshots = this.#ledger.openSnapshots('sluice watch')
+    const report = await snapshots.read((db) => this.#verifyNew(db))
+    if (!report.ok) this.#failedReport ??= report
+    return this.#failedReport ?? report
   }
 
   async #verifyNew(db: Db): Promise<LedgerReport> {
@@ -117,10 +113,9 @@ export class LedgerMonitor {
   }
 
   async #scrubOnce(scrub: Scrub, pauseMs: number): Promise<LedgerReport | null> {
-    const snapshots = this.#ledger.openSnapshots('sluice watch of all')
+    await using snapshots = this.#ledger.openSnapshots('sluice watch of all')
     const read: ReadSnapshot = (work) => this.#retryUntilAvailable(() => snapshots.read(work), pauseMs)
     const report = await scrub(this.#ledger.source, read)
-    await snapshots.close()
     if (report && !report.ok) {
       this.#failedReport ??= report
       this.#listener.onReport(this.#failedReport)

@@ -11,9 +11,8 @@ import type { LedgerState } from '../../ledger/state.ts'
 export type ReadSnapshot = <Result>(read: (db: Db) => Promise<Result>) => Promise<Result>
 
 /** Snapshots over one connection, one after the other. */
-export interface SnapshotConnection {
+export interface SnapshotConnection extends AsyncDisposable {
   readonly read: ReadSnapshot
-  close(): Promise<void>
 }
 
 /** Hashes are hexadecimal here: creating a text costs a fraction of creating a buffer. */

@@ -50,7 +50,7 @@ function nanosByAccount(groups: readonly RowGroup[]): Map<string, bigint> {
 function snapshotsOf(t: TestContext, path: string, afterSnapshot: (count: number) => void): ReadSnapshot {
   let count = 0
   const snapshots = openSqliteSnapshots(path)
-  t.after(() => snapshots.close())
+  t.after(() => snapshots[Symbol.asyncDispose]())
   return async (read) => {
     const result = await snapshots.read(read)
     afterSnapshot((count += 1))
@@ -97,7 +97,7 @@ describe('scrubs', () => {
       )
       assert.ok(reads > 1)
       const snapshots = openSqliteSnapshots(path)
-      t.after(() => snapshots.close())
+      t.after(() => snapshots[Symbol.asyncDispose]())
       for (let repeated = 1; repeated <= reads; repeated += 1) {
         let number = 0
         const read: ReadSnapshot = async (work) => {

@@ -100,12 +100,8 @@ export async function copyLedger(t: TestContext): Promise<string> {
 }
 
 export async function verifyFile(path: string): Promise<LedgerReport> {
-  const snapshots = openSqliteSnapshots(path)
-  try {
-    return await snapshots.read((db) => verifyLedger(sqliteSource, db))
-  } finally {
-    await snapshots.close()
-  }
+  await using snapshots = openSqliteSnapshots(path)
+  return await snapshots.read((db) => verifyLedger(sqliteSource, db))
 }
 
 /** Changes the file as an attacker with root permissions could. */
@@ -135,11 +131,10 @@ async function openTamperedFile(t: TestContext): Promise<TamperedLedger> {
   return {
     tamper: (...statements) => Promise.resolve(tamper(path, ...statements)),
     async readBodies() {
-      const snapshots = openSqliteSnapshots(path)
+      await using snapshots = openSqliteSnapshots(path)
       const rows = await snapshots.read((db) =>
         db.all<{ seq: number; body: string }>({ sql: bodiesText, parameters: [] }),
       )
-      await snapshots.close()
       return rows
     },
     bytes: (value) => `x'${Buffer.from(value).toString('hex')}'`,

@@ -32,7 +32,7 @@ export function openSqliteSnapshots(path: string): SnapshotConnection {
         connection.database.exec('rollback')
       }
     },
-    close: () => Promise.resolve(connection.close()),
+    [Symbol.asyncDispose]: () => Promise.resolve(connection.close()),
   }
 }
 
@@ -71,22 +71,11 @@ export const sqliteSource: LedgerSource = {
   readState: async (db) => ({ owners: await db.report(sql.selectFrom('owners').selectAll()), holds: null }),
 }
 
-export interface DatabaseReport {
-  readonly schema_version: number
-  readonly last_commit: number
-  readonly accounts: number
-  readonly entries: number
-}
-
 /** Reads a whole database file: it must be intact, ours, of a known schema, and its ledger consistent. Throws an error that says what is wrong. */
-export async function checkDatabase(path: string): Promise<DatabaseReport> {
+export async function checkDatabase(path: string) {
   const { schemaVersion, lastSeq, accounts } = checkBackup(path)
-  const snapshots = openSqliteSnapshots(path)
-  try {
-    const { ok, entries, findings } = await snapshots.read((db) => verifyLedger(sqliteSource, db))
-    if (!ok) throw new Error(`The ledger in ${path} is inconsistent: ${findings.join('; ')}.`)
-    return { schema_version: schemaVersion, last_commit: lastSeq, accounts, entries }
-  } finally {
-    await snapshots.close()
-  }
+  await using snapshots = openSqliteSnapshots(path)
+  const { ok, entries, findings } = await snapshots.read((db) => verifyLedger(sqliteSource, db))
+  if (!ok) throw new Error(`The ledger in ${path} is inconsistent: ${findings.join('; ')}.`)
+  return { schema_version: schemaVersion, last_commit: lastSeq, accounts, entries }
 }

@@ -130,23 +130,19 @@ async function sendLedger(
   { source, openSnapshots }: MonitoredLedger,
   replay: ReplayService,
 ): Promise<LedgerEnd> {
-  const snapshots = openSnapshots('sluice verify')
-  try {
-    return await snapshots.read(async (db) => {
-      const reader = new LedgerReader(source, null)
-      const sent: Promise<void>[] = []
-      for (let isLast = false; !isLast;) {
-        if (sent.length > maxPagesAhead) await sent.shift()
-        const page = await reader.next(db)
-        sent.push(replay.apply(page))
-        isLast = page.isLast
-      }
-      await Promise.all(sent)
-      return reader.readEnd(db)
-    })
-  } finally {
-    await snapshots.close()
-  }
+  await using snapshots = openSnapshots('sluice verify')
+  return await snapshots.read(async (db) => {
+    const reader = new LedgerReader(source, null)
+    const sent: Promise<void>[] = []
+    for (let isLast = false; !isLast;) {
+      if (sent.length > maxPagesAhead) await sent.shift()
+      const page = await reader.next(db)
+      sent.push(replay.apply(page))
+      isLast = page.isLast
+    }
+    await Promise.all(sent)
+    return reader.readEnd(db)
+  })
 }
 
 /** Replays the ledger that another thread reads: reading and hashing take about as long as replaying. */

@@ -22,7 +22,6 @@ import type {
 } from './endpoint.ts'
 import { decodeCursor, encodeCursor } from './json-values.ts'
 import { optionalPageFields, paginate, type PageQuery } from './pagination.ts'
-import { writeAndPublish } from './publish.ts'
 import { requireValidText } from './text-input.ts'
 import { apiErrorFromZod } from './thrown-errors.ts'
 
@@ -240,4 +239,14 @@ export function endpointsFor<Context extends BaseContext>(
       return endpoint as never
     },
   }
+}
+
+/** Waits for a write and publishes its changes to every thread. Returns the written value. */
+async function writeAndPublish<Value>(
+  { ctx }: { readonly ctx: Pick<AppContext, 'publishChanges'> },
+  write: Promise<Changed<Value>>,
+): Promise<Value> {
+  const { value, changes } = await write
+  await ctx.publishChanges(changes)
+  return value
 }

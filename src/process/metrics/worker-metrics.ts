@@ -1,6 +1,7 @@
 /** The metrics of one worker, for `/metrics`. */
-import { Counter, Histogram, Registry } from '@prometheus-io/client'
+import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client'
 import type { ApiErrorCode } from '../../errors.ts'
+import type { BodyBudget } from '../../http/body.ts'
 import type { RequestLogLine } from '../../relay/request-context.ts'
 import { registerEventLoopLag } from './event-loop-lag.ts'
 
@@ -120,4 +121,22 @@ export class WorkerMetrics {
     this.#routes.set(`${model}\n${id}`, created)
     return created
   }
+}
+
+/** The memory that request bodies hold, and its limit; `/metrics` sums both over the workers. */
+export function registerBodyMemory(registry: Registry, bodies: BodyBudget): void {
+  const registers = [registry]
+  new Gauge({
+    name: 'sluice_request_body_limit_bytes',
+    help: 'How much request bodies may hold: BODIES_LIMIT of all workers',
+    registers,
+  }).set(bodies.limitBytes)
+  new Gauge({
+    name: 'sluice_request_body_bytes',
+    help: 'Memory held by request bodies',
+    registers,
+    collect() {
+      this.set(bodies.heldBytes)
+    },
+  })
 }

@@ -33,9 +33,8 @@ import { createWorkerListener } from './http-listener.ts'
 import { WorkerHealth } from './worker-health.ts'
 import { RejectedFields } from './rejected-fields.ts'
 import { AuthenticationFailureLog } from '../../http/authentication-failure-log.ts'
-import { registerBodyMemory } from '../metrics/body-memory.ts'
 import { measureQueries } from '../metrics/query-latency.ts'
-import { WorkerMetrics } from '../metrics/worker-metrics.ts'
+import { registerBodyMemory, WorkerMetrics } from '../metrics/worker-metrics.ts'
 import { RemoteLedger, type MainChannel } from './remote-ledger.ts'
 
 /** Requests with unknown keys ask the main thread at most this often. */

@@ -121,15 +121,11 @@ async function sendTestMessage(ctx: AppContext, id: string): Promise<z.infer<typ
   const { db, sealer, config } = ctx
   const { kind, language } = await channelById(db, id)
   const target = await loadChannelTarget(db, sealer, id)
-  const http = new HttpSender(contextOf(ctx).allow)
+  await using http = new HttpSender(contextOf(ctx).allow)
   const mailer = config.smtpUrl === null ? null : createEmailSender(config.smtpUrl, config.mailFrom)
   const deps = { http, mailer, now: Date.now }
-  try {
-    const { problem } = await sendMessage(deps, kind, target, testMessage(newId('msg'), language))
-    return { ok: problem === null, message: problem ?? 'The message was accepted.' }
-  } finally {
-    await http.close()
-  }
+  const { problem } = await sendMessage(deps, kind, target, testMessage(newId('msg'), language))
+  return { ok: problem === null, message: problem ?? 'The message was accepted.' }
 }
 
 export const channelEndpoints = [
