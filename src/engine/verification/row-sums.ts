@@ -29,7 +29,8 @@ export function addTotals(one: RowTotals, other: RowTotals): RowTotals {
 
 /** The sum of rows that are alike. */
 export interface RowGroup {
-  readonly kind: 'charge' | 'credit' | 'cost'
+  /** That of the entries; `cost`: request rows. */
+  readonly kind: string
   /** Both empty for request rows. */
   readonly debit: string
   readonly credit: string
@@ -122,7 +123,8 @@ export function compareAccounts(
       [credit, nanos],
     ] as const)
       if (book.startsWith(accountBook(''))) addTo(surplus, book, amount)
-    if (kind !== 'credit') addTo(unbilled, account, kind === 'charge' ? nanos : -nanos)
+    if (kind === 'charge') addTo(unbilled, account, nanos)
+    else if (kind === 'cost') addTo(unbilled, account, -nanos)
   }
   const accounts = owners.filter(({ id }) => id.startsWith(accountOwner('')))
   for (const { id, balance_nanos: balance } of accounts)

@@ -7,7 +7,7 @@ import { openWriter, type Connection } from '../../db/sqlite/connection.ts'
 import { createTemporaryDir } from '../../db/store.fixture.ts'
 import type { ReadSnapshot } from './ledger-source.ts'
 import { LedgerMonitor, scrubJournal, scrubSums, sumInSteps } from './ledger-monitor.ts'
-import { noRows, totalsOf, type RowGroup } from './row-sums.ts'
+import { compareAccounts, noRows, totalsOf, type RowGroup } from './row-sums.ts'
 import { copyLedger, tamper } from './served-ledger.fixture.ts'
 import { openSqliteSnapshots, sqliteSource } from './sqlite-source.ts'
 
@@ -84,6 +84,24 @@ describe('sums of a scrub', () => {
       assert.deepEqual(totalsOf(groups), { ...noRows, bills: rows, cost })
     })
   }
+})
+
+describe('sums by account', () => {
+  const group = { debit: '', credit: '', account: 'acc', rows: 1, bills: 1, last: 1 } as const
+  const entries: RowGroup[] = [
+    { ...group, kind: 'credit', debit: 'operator:funding', credit: 'account:acc', nanos: 9n },
+    { ...group, kind: 'charge', debit: 'account:acc', credit: 'operator:revenue', nanos: 5n },
+    { ...group, kind: 'overrun', debit: 'operator:overrun', credit: 'operator:revenue', nanos: 3n },
+  ]
+
+  test('charges – equal the costs of the request rows, whatever else the account has', () => {
+    const cost: RowGroup = { ...group, kind: 'cost', nanos: 5n }
+    assert.deepEqual(compareAccounts([...entries, cost], [{ id: 'a:acc', balance_nanos: 4n }]), [])
+    assert.deepEqual(compareAccounts(entries, [{ id: 'a:acc', balance_nanos: 2n }]), [
+      { message: 'the entries of account:acc and its balance differ by 2 nanos', drift: 2n },
+      { message: 'the entries and the request rows of acc differ by 5 nanos', drift: 5n },
+    ])
+  })
 })
 
 describe('scrubs', () => {
