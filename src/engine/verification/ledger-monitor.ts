@@ -149,12 +149,8 @@ function addGroups(sums: Sums, groups: readonly RowGroup[]): void {
   for (const group of groups) {
     const key = JSON.stringify([group.kind, group.debit, group.credit, group.account])
     const { rows = 0, bills = 0, nanos = 0n } = sums.get(key) ?? {}
-    sums.set(key, {
-      ...group,
-      rows: rows + group.rows,
-      bills: bills + group.bills,
-      nanos: nanos + group.nanos,
-    })
+    const sum = { rows: rows + group.rows, bills: bills + group.bills, nanos: nanos + group.nanos }
+    sums.set(key, { ...group, ...sum })
   }
 }
 
