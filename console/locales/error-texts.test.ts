@@ -58,7 +58,7 @@ describe('error texts in Chinese', () => {
   test('reasons – of the modules and of money are all known', () => {
     const reasons = findInSource(
       modules,
-      /\binvalid\(\s*(?:'[^']+'|`[^`]+`|\w+),\s*['"`]((?:[^'`\\]|'(?=s ))+)['`]/g,
+      /\binvalidField\(\s*(?:'[^']+'|`[^`]+`|\w+),\s*['"`]((?:[^'`\\]|'(?=s ))+)['`]/g,
     )
     assert.ok(reasons.length > 30)
     for (const reason of reasons) assertTranslated(`name ${reason}.`)
@@ -71,7 +71,11 @@ describe('error texts in Chinese', () => {
     // Texts that no form shows: of the ledger's check, of programs and nodes, of tests that passed; and reasons.
     const others =
       /^(?:request 7|the entry|Request 7|kind must be|The upstream lists|This (?:Idempotency-Key|relay)|7 7)|\bnanos\b|upstream7|imit (?:of|exceeded|reached)/
-    const messages = findInSource([...modules, ...pages], ofErrors).filter((text) => !others.test(text))
+    const missing = findInSource([...modules, ...pages], /\bnotFound\('([^']+)'\)/g)
+    const messages = [
+      ...findInSource([...modules, ...pages], ofErrors).filter((text) => !others.test(text)),
+      ...new Set(missing.map((noun) => `${noun} not found.`)),
+    ]
     assert.ok(messages.length > 60)
     const unknown = messages.filter((text) => translateError(text) === '')
     assert.deepEqual(unknown, [])

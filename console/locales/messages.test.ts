@@ -38,7 +38,7 @@ async function messagesIn(language: 'en' | 'zh-cn', namespace: string): Promise<
 function errorCodes(): ApiErrorCode[] {
   const source = readFileSync(new URL('../../src/errors.ts', import.meta.url), 'utf8')
   const table = source.slice(source.indexOf('const definitions'), source.indexOf('} as const satisfies'))
-  return Array.from(table.matchAll(/^ {2}(\w+): \{/gm), ([, code = '']) => code as ApiErrorCode)
+  return Array.from(table.matchAll(/^ {2}(\w+): \[/gm), ([, code = '']) => code as ApiErrorCode)
 }
 
 describe('console messages', () => {

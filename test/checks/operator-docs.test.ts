@@ -8,7 +8,9 @@ import { readText, root } from '../support/source-files.ts'
 
 describe('Operator documentation', () => {
   test('Pages – name only existing settings and commands, and no dead links', () => {
-    const groups = [...readText('src/main.ts').matchAll(/^ {4}name: '([\w-]+)'/gm)].map(([, name]) => name)
+    const groups = [...readText('src/main.ts').matchAll(/^ {2}'?([\w-]+)'?: \(\) => import\(/gm)].map(
+      ([, name]) => name,
+    )
     const pages = ['README.md', 'README.zh-CN.md', ...globSync('docs/{*,operations/*}.md', { cwd: root })]
     for (const page of pages) {
       const content = readText(page)

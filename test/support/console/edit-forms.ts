@@ -54,7 +54,7 @@ const capsForm = async ({ server, customerId }: FormContext): Promise<EditForm> 
     page: '/billing?edit=caps',
     isOfCustomer: true,
     path: `/accounts/${customerId}`,
-    empty: ['name', 'low_balance', 'limits', 'price_factor'],
+    empty: ['name', 'price_factor', 'low_balance', 'limits'],
     change: fill('daily', '5.000000003'),
     changed: { caps: { daily: '5.000000003' } },
   }
