@@ -13,9 +13,7 @@ import type { Log } from '../lib/log.ts'
 import { createOperatorLink } from '../users/access-links.ts'
 import { hasOperator } from '../users/users.ts'
 import type { Demo } from './demo/demo.ts'
-
-/** The file in `DATA_DIR` with the one-time link that creates the first operator. */
-export const setupLinkFileName = 'set-up-link.txt'
+import { setupLinkFileName } from './setup-link-file.ts'
 
 /** A new link that creates the first operator: its text on a terminal, otherwise the path of its file. */
 export interface SetupLink {

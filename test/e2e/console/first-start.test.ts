@@ -18,7 +18,7 @@ import {
   readError,
   readSetUpToken,
 } from '../../support/console/console-session.ts'
-import { setupLinkFileName } from '../../../src/process/startup-banner.ts'
+import { setupLinkFileName } from '../../../src/process/setup-link-file.ts'
 import { eventually } from '../../support/client/responses.ts'
 import { startRelay } from '../../support/server/relay-process.ts'
 import { TestServer } from '../../support/server/test-server.ts'

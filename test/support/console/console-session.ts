@@ -10,7 +10,7 @@ import type { Session } from '../../../src/http/console/auth/serialize-session.t
 import { signInEndpoints } from '../../../src/http/console/auth/sign-in.ts'
 import { signUpEndpoints } from '../../../src/http/console/auth/sign-up.ts'
 import type { Endpoint } from '../../../src/http/api/endpoint.ts'
-import { setupLinkFileName } from '../../../src/process/startup-banner.ts'
+import { setupLinkFileName } from '../../../src/process/setup-link-file.ts'
 
 type ResponseOf<One> = One extends Endpoint<never, infer Response> ? z.output<Response> : never
 /** As the client sends it: fields with defaults are optional. */
