@@ -70,8 +70,12 @@ describe('TLS', () => {
     t.after(() => relay.kill())
     await waitUntil(async () => (await sendRequest(port, cert, '/readyz')).status === 200)
 
-    const [, secret] = /Bearer (sk-[^']+)'/.exec(relay.lines.join('\n')) ?? []
-    assert.ok(secret && relay.lines.some((line) => line.includes(`https://localhost:${port}/v1`)))
+    // What the start prints may arrive after the first response.
+    const printed = (): string => relay.lines.join('\n')
+    await waitUntil(
+      async () => printed().includes(`https://localhost:${port}/v1`) && /Bearer sk-/.test(printed()),
+    )
+    const [, secret] = /Bearer (sk-[^']+)'/.exec(printed()) ?? []
     const accounts = await sendRequest(port, cert, '/api/admin/accounts')
     assert.equal(accounts.status, 200)
     const stream = new Promise<TlsResponse>((resolve, reject) => {
