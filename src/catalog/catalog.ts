@@ -6,7 +6,13 @@
 import type { Sealer } from '../lib/encryption.ts'
 import { changedIds, type Change } from '../db/change.ts'
 import type { Db } from '../db/db.ts'
-import { sql, type ModelsTable, type PriceRow, type RoutesTable } from '../db/schema/schema.ts'
+import {
+  sql,
+  type ModelsTable,
+  type PriceRow,
+  type RouteMaximumsTable,
+  type RoutesTable,
+} from '../db/schema/schema.ts'
 import {
   toLiveUpstream,
   type LiveUpstream,
@@ -29,7 +35,14 @@ export interface LiveRoute {
   readonly weight: number
   /** What the model costs us there, in the platform's currency. null: unknown. */
   readonly cost: VersionedPrice | null
+  readonly maximum: MaximumState
 }
+
+/**
+ * Whether an upstream obeys the maximum of output tokens that a request asks for: `unseen` until one response has ended at
+ * it; `exceeded` once a response was longer (admin API, "A maximum that the upstream ignores").
+ */
+export type MaximumState = 'unseen' | RouteMaximumsTable['state']
 
 /** An upstream with prices that serves several models, and its models whose routes have no cost. */
 export interface UnknownCosts {
@@ -41,6 +54,8 @@ export interface PricedModel extends ModelFields, Routing {
   readonly price: VersionedPrice
   /** Only to enabled upstreams. Lower priority first, then greater weight. */
   readonly routes: readonly LiveRoute[]
+  /** `exceeded` if any route is, else `unseen` if any route is. */
+  readonly maximum: MaximumState
 }
 
 /**
@@ -58,12 +73,25 @@ export interface ModelDelta {
   readonly model: ModelsTable
   readonly price: PriceRow | undefined
   readonly routes: readonly RoutesTable[]
+  /** Of its routes. */
+  readonly maximums: readonly RouteMaximumsTable[]
 }
 
 function compareRoutes(left: LiveRoute, right: LiveRoute): number {
   if (left.priority !== right.priority) return left.priority - right.priority
   if (left.weight !== right.weight) return right.weight - left.weight
   return left.upstream.id < right.upstream.id ? -1 : 1
+}
+
+type RouteId = Pick<RoutesTable, 'upstream_id' | 'upstream_model'>
+
+function isSameRoute(one: RouteId, other: RouteId): boolean {
+  return one.upstream_id === other.upstream_id && one.upstream_model === other.upstream_model
+}
+
+function maximumOf(routes: readonly LiveRoute[]): MaximumState {
+  if (routes.some(({ maximum }) => maximum === 'exceeded')) return 'exceeded'
+  return routes.every(({ maximum }) => maximum === 'obeyed') ? 'obeyed' : 'unseen'
 }
 
 export class Catalog {
@@ -171,6 +199,16 @@ export class Catalog {
     this.#listed = undefined
   }
 
+  /** Applies what was just seen of a route, before it is stored and published. */
+  applyRouteMaximum(seen: RouteMaximumsTable): void {
+    for (const row of this.#rows.values()) {
+      if (!row.routes.some((route) => isSameRoute(route, seen))) continue
+      const maximums = [...row.maximums.filter((one) => !isSameRoute(one, seen)), seen]
+      this.#applyModels([{ ...row, maximums }])
+    }
+    this.#listed = undefined
+  }
+
   #applyModels(models: readonly ModelDelta[]): void {
     const routes = models.flatMap((one) => [...one.routes, ...(this.#rows.get(one.model.id)?.routes ?? [])])
     const upstreams = [...new Set(routes.map((route) => route.upstream_id))]
@@ -191,16 +229,18 @@ export class Catalog {
   #modelOf(id: string): PricedModel | undefined {
     const row = this.#rows.get(id)
     if (row?.price === undefined) return undefined
-    const { model, price } = row
+    const { model, price, maximums } = row
+    const routes = row.routes.flatMap((route) => this.#routeOf(route, maximums)).toSorted(compareRoutes)
     return {
       ...modelFields(model),
       price: { ...priceFromRow(price), version: price.version },
-      routes: row.routes.flatMap((route) => this.#routeOf(route)).toSorted(compareRoutes),
+      routes,
+      maximum: maximumOf(routes),
       ...parseRouting(model.routing),
     }
   }
 
-  #routeOf(row: RoutesTable): LiveRoute[] {
+  #routeOf(row: RoutesTable, maximums: readonly RouteMaximumsTable[]): LiveRoute[] {
     const upstream = this.#upstreams.get(row.upstream_id)
     if (upstream === undefined || !upstream.enabled) return []
     const { model_id: id, upstream_model: upstreamModel } = row
@@ -208,7 +248,8 @@ export class Catalog {
     const priority = row.priority ?? upstream.priority
     const weight = row.weight ?? upstream.weight
     const cost = this.costOf(upstream.id, parseCosts(row.prices))
-    return [{ upstream, upstreamModel, returnedModel, priority, weight, cost }]
+    const maximum = maximums.find((seen) => isSameRoute(seen, row))?.state ?? 'unseen'
+    return [{ upstream, upstreamModel, returnedModel, priority, weight, cost, maximum }]
   }
 }
 
@@ -229,7 +270,8 @@ export async function loadCatalog(db: Db, sealer: Sealer): Promise<Catalog> {
 async function loadModels(db: Db, ids: readonly string[]): Promise<ModelDelta[]> {
   if (ids.length === 0) return []
   const newest = sql.selectFrom('prices').select((build) => build.fn.max('version').as('version'))
-  const [models, prices, routes] = await Promise.all([
+  const routesOfModels = sql.selectFrom('routes').where('model_id', 'in', ids)
+  const [models, prices, routes, maximums] = await Promise.all([
     db.all(sql.selectFrom('models').selectAll().where('id', 'in', ids)),
     db.all(
       sql
@@ -237,7 +279,13 @@ async function loadModels(db: Db, ids: readonly string[]): Promise<ModelDelta[]>
         .selectAll()
         .where('version', 'in', newest.where('model_id', 'in', ids).groupBy('model_id')),
     ),
-    db.all(sql.selectFrom('routes').selectAll().where('model_id', 'in', ids)),
+    db.all(routesOfModels.selectAll()),
+    db.all(
+      sql
+        .selectFrom('route_maximums')
+        .selectAll()
+        .where('upstream_id', 'in', routesOfModels.select('upstream_id')),
+    ),
   ])
   const priceByModel = new Map(prices.map((price) => [price.model_id, price]))
   const routesByModel = Map.groupBy(routes, (route) => route.model_id)
@@ -245,6 +293,9 @@ async function loadModels(db: Db, ids: readonly string[]): Promise<ModelDelta[]>
     model,
     price: priceByModel.get(model.id),
     routes: routesByModel.get(model.id) ?? [],
+    maximums: maximums.filter((seen) =>
+      routesByModel.get(model.id)?.some((route) => isSameRoute(route, seen)),
+    ),
   }))
 }
 

@@ -146,6 +146,7 @@ export async function createModel(db: Db, input: ModelInput, by: string): Promis
     listed: 1,
     routing: routingJson(input),
     limits: initialLimitsJson(input.limits),
+    timeouts: '{}',
     created_at: now,
     updated_at: now,
     deleted_at: null,

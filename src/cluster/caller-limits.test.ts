@@ -64,8 +64,16 @@ function createCatalog(): Catalog {
     reasoning_per_million_nanos: null,
     per_search_nanos: null,
   }
-  const row = { ...model, hidden_reasoning: 0, listed: 1, routing: '{}', limits: '{}', ...times } as const
-  const models = [{ model: row, price: { ...free, ...price, ...others }, routes: [] }]
+  const row = {
+    ...model,
+    hidden_reasoning: 0,
+    listed: 1,
+    routing: '{}',
+    limits: '{}',
+    timeouts: '{}',
+    ...times,
+  } as const
+  const models = [{ model: row, price: { ...free, ...price, ...others }, routes: [], maximums: [] }]
   catalog.apply({ upstreams: [], removedUpstreams: [], models })
   return catalog
 }

@@ -78,6 +78,9 @@ export function createRequestRow(requestId: string, fields: Partial<RequestRow> 
     fault: null,
     fault_upstream: null,
     cache_write_1h_tokens: 0,
+    model_served: null,
+    provider_response_id: null,
+    fingerprint: null,
     count: 1,
     ...fields,
   }

@@ -24,6 +24,10 @@ export interface RequestOutcome {
   readonly isClamped: boolean
   readonly stream: boolean
   readonly model: string
+  /** What the upstream says about its response; see `RequestsTable`. Absent in outcomes written by earlier releases. */
+  readonly modelServed?: string | null
+  readonly providerResponseId?: string | null
+  readonly fingerprint?: string | null
 }
 
 export interface RequestIdentity {
@@ -84,6 +88,9 @@ export function requestRow(
     balance_nanos: bill?.balance ?? null,
     price_version: 'price' in identity ? identity.price.version : identity.priceVersion,
     count: identity.count ?? 1,
+    model_served: outcome.modelServed ?? null,
+    provider_response_id: outcome.providerResponseId ?? null,
+    fingerprint: outcome.fingerprint ?? null,
   }
 }
 

@@ -105,4 +105,25 @@ alter table usage_hourly add column unpriced_requests integer;
 alter table traffic_hourly add column unpriced_requests integer;
 `,
   },
+  /**
+   * What the upstream says it served, the time-outs of a model, and whether a route has been seen to obey the maximum of
+   * output tokens (catalog/route-maximums.ts).
+   */
+  {
+    version: 24,
+    name: 'served models and maximums',
+    ddl: `
+alter table requests add column model_served text;
+alter table requests add column provider_response_id text;
+alter table requests add column fingerprint text;
+alter table models add column timeouts text not null default '{}';
+create table route_maximums (
+  upstream_id text not null,
+  upstream_model text not null,
+  state text not null check (state in ('obeyed', 'exceeded')),
+  at integer not null,
+  primary key (upstream_id, upstream_model)
+) strict, without rowid;
+`,
+  },
 ]

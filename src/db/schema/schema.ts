@@ -124,6 +124,8 @@ export interface ModelsTable {
   routing: string
   /** JSON: {rpm?, tpm?, rpd?, concurrency?}, per account that calls it. */
   limits: string
+  /** JSON as of `upstreams.timeouts`: those that are shorter than the upstream's count. */
+  timeouts: string
   created_at: number
   updated_at: number
   deleted_at: number | null
@@ -164,6 +166,15 @@ export interface RoutesTable {
   prices: string | null
 }
 
+/** Whether a route has been seen to obey the maximum of output tokens; without a row, it has not been seen yet. */
+export interface RouteMaximumsTable {
+  upstream_id: string
+  upstream_model: string
+  state: 'obeyed' | 'exceeded'
+  /** When it was first seen in this state. */
+  at: number
+}
+
 export interface Schema
   extends
     AvailabilityTables,
@@ -181,13 +192,14 @@ export interface Schema
   models: ModelsTable
   prices: PricesTable
   routes: RoutesTable
+  route_maximums: RouteMaximumsTable
   cursors: { name: string; position: number }
   settings: { name: string; value: string }
 }
 
 const tablesOfModules = {
   accounts: ['accounts', 'keys', 'tiers', 'limit_requests'],
-  catalog: ['upstreams', 'upstream_credentials', 'models', 'prices', 'routes'],
+  catalog: ['upstreams', 'upstream_credentials', 'models', 'prices', 'routes', 'route_maximums'],
   db: [
     'journal',
     'checkpoints',

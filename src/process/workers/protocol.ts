@@ -2,6 +2,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { Config } from '../../config.ts'
 import type { DbAccess } from '../../db/open-db.ts'
+import type { RouteMaximumsTable } from '../../db/schema/schema.ts'
 import type { BackupService } from '../../db/backups.ts'
 import type { DataKeys } from '../../lib/encryption.ts'
 import type { MainThreadServices } from '../../http/app-context.ts'
@@ -27,6 +28,8 @@ export interface RelayService {
   storeResponse(id: string, response: ResponseToStore): void
   /** A model of an upstream rejects a field. */
   addRejectedField(record: RejectedFieldRecord): void
+  /** A response has shown whether a route obeys the maximum of output tokens. */
+  observeMaximum(seen: RouteMaximumsTable): void
   /** The worker can serve, and waits for `listen`. */
   onReady(): void
 }

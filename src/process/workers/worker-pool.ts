@@ -4,6 +4,8 @@
  */
 import { MessageChannel, type Worker } from 'node:worker_threads'
 import { Counter, Registry } from '@prometheus-io/client'
+import { recordRouteMaximum } from '../../catalog/route-maximums.ts'
+import type { RouteMaximumsTable } from '../../db/schema/schema.ts'
 import { toApiError } from '../../db/store-error.ts'
 import { startThread } from '../../lib/thread.ts'
 import { apiErrors, Channel, ChannelClosedError, type Args } from '../../rpc/channel.ts'
@@ -158,6 +160,7 @@ export class WorkerPool {
         takeReplay: async (id, key) => void (await authority.takeReplay(id, key)),
         storeResponse: (id, response) => ledger.storeResponse(id, response),
         addRejectedField: (record) => this.#broadcastRejectedField(record),
+        observeMaximum: (seen) => this.#observeMaximum(seen),
         onReady,
       },
     }
@@ -174,6 +177,15 @@ export class WorkerPool {
   #broadcastRejectedField(record: RejectedFieldRecord): void {
     this.#rejectedFields.add(record)
     this.#sendAll('addRejectedFields', [record])
+  }
+
+  /** Takes effect on this node at once, and is stored for all nodes. After a failed write, the next response repeats it. */
+  #observeMaximum(seen: RouteMaximumsTable): void {
+    const { core, log } = this.#deps
+    core.catalog.applyRouteMaximum(seen)
+    recordRouteMaximum(core.store.db, seen)
+      .then((changes) => core.publishChanges(changes))
+      .catch((error: unknown) => log.warn({ err: error, upstream: seen.upstream_id }, 'maximum not stored'))
   }
 
   #respawn(number: number, uptimeMs: number): void {

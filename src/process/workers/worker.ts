@@ -68,6 +68,9 @@ function createRelayDeps(context: WorkerContext): RelayDeps {
         // The main thread sends it to all workers, so that one failed call suffices for the whole node.
         channel.send('relay', 'addRejectedField', record)
       },
+      observeMaximum(seen) {
+        channel.send('relay', 'observeMaximum', seen)
+      },
     },
     health,
     maxResponseBytes: config.answerLimitBytes,

@@ -4,6 +4,7 @@
  * in the upstream's own format is never left out: its error is the caller's.
  */
 import type { LiveRoute } from '../../catalog/catalog.ts'
+import type { RouteMaximumsTable } from '../../db/schema/schema.ts'
 import { parseBoundedJson } from '../../lib/json/bounded-json.ts'
 import { getString, isObject } from '../../providers/json-fields.ts'
 import { bothSamplings, hasHint, hintNamed } from '../../providers/request-hints.ts'
@@ -23,6 +24,8 @@ export interface UpstreamQuirks {
   /** The fields that a model of an upstream has rejected lately. */
   rejectedFields(upstream: string, model: string, now: number): ReadonlySet<string>
   addRejectedField(record: RejectedFieldRecord): void
+  /** A response has shown whether a route obeys the maximum of output tokens: the next hold takes it into account. */
+  observeMaximum(seen: RouteMaximumsTable): void
 }
 
 /** A request as it was sent. */

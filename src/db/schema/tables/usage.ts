@@ -42,6 +42,10 @@ export interface RequestsTable {
   fault_upstream: string | null
   /** How many requests the row stands for: more than 1 only in rows of rejected requests. */
   count: number
+  /** What the upstream says about its response: the model, its id, and the version of what served it. */
+  model_served: string | null
+  provider_response_id: string | null
+  fingerprint: string | null
 }
 
 /** The sums of an account's deleted request rows. */
