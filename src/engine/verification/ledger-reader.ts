@@ -7,7 +7,7 @@ import { addTotals, lastIdOf, noRows, sumRows, totalsOf, type RowTotals } from '
 import {
   afterLastRow,
   beforeFirstRow,
-  billedIds,
+  addBilledIds,
   type BillsOfCommits,
   type ChainHead,
   type ChainHeads,
@@ -72,17 +72,18 @@ export class LedgerReader {
   async next(db: Db): Promise<LedgerPage> {
     const page = await this.#source.readCommits(db, this.#heads)
     const { commits, heads, broken } = followChains(page.commits, this.#heads)
-    const seqs = commits.map(({ seq }) => seq)
-    const rows = await this.#readRows(
-      db,
-      seqs,
-      commits.flatMap(({ body }) => billedIds(body)),
-    )
+    const [seqs, bodies, billed]: [number[], string[], string[]] = [[], [], []]
+    for (const { seq, body } of commits) {
+      seqs.push(seq)
+      bodies.push(body)
+      addBilledIds(billed, body)
+    }
+    const rows = await this.#readRows(db, seqs, billed)
     this.#heads = heads
     return {
       seqs,
-      bodies: commits.map(({ body }) => body),
-      holds: new Map(commits.flatMap(({ seq, holds }) => (holds === null ? [] : [[seq, holds]]))),
+      bodies,
+      holds: page.holds,
       rows,
       broken,
       isLast: broken !== null || !page.isFull,
@@ -127,17 +128,22 @@ function followChains(
   from: ChainHeads,
 ): { readonly commits: readonly StoredCommit[]; readonly heads: ChainHeads; readonly broken: string | null } {
   const heads = new Map(from)
-  for (const [index, commit] of commits.entries()) {
-    const { node, number, prev, hash, body } = commit
-    const head = heads.get(node) ?? genesis
-    const follows = number === head.number + 1 && prev === head.hash && hash === nextHash(prev, body)
-    if (!follows) return { commits: commits.slice(0, index), heads, broken: describeBreak(commit) }
-    heads.set(node, { number, hash })
+  let chain: string | null | undefined
+  let head = genesis
+  for (const [index, { node, number, body, link }] of commits.entries()) {
+    // A page has many commits of one chain in a row.
+    if (node !== chain) head = heads.get(node) ?? genesis
+    chain = node
+    const hash = nextHash(head.hash, body)
+    if (number !== head.number + 1 || link !== head.hash + hash)
+      return { commits: commits.slice(0, index), heads, broken: describeBreak(node, number) }
+    head = { number, hash }
+    if (commits[index + 1]?.node !== node) heads.set(node, head)
   }
   return { commits, heads, broken: null }
 }
 
-function describeBreak({ node, number }: StoredCommit): string {
+function describeBreak(node: string | null, number: number): string {
   if (node === null) return new JournalChainError(number).message
   const chain = node === '' ? 'the single relay before the cluster' : `node ${node}`
   return `The journal of ${chain} is broken at its commit ${number}: its hash does not follow from the previous commit.`

@@ -24,18 +24,20 @@ export interface ChainHead {
 /** The heads of all chains by node. A single relay has one chain, of no node (null). */
 export type ChainHeads = ReadonlyMap<string | null, ChainHead>
 
-export interface StoredCommit extends ChainHead {
+export interface StoredCommit {
   readonly seq: number
   readonly node: string | null
+  readonly number: number
   readonly body: string
-  readonly prev: string
-  /** The open holds after this commit, if it made a checkpoint. */
-  readonly holds: string | null
+  /** The hash of the previous commit and its own, one after the other: one text is read in half the time of two. */
+  readonly link: string
 }
 
 /** Commits in their order over all chains. `isFull`: there are more. */
 export interface CommitPage {
   readonly commits: readonly StoredCommit[]
+  /** The open holds after those commits that made a checkpoint. */
+  readonly holds: ReadonlyMap<number, string>
   readonly isFull: boolean
 }
 
@@ -150,9 +152,10 @@ export function hasBill(event: LedgerEvent): event is Settled {
 /** A settlement in a journal row, up to the first digit of a charge: see ledger/journal.ts for the format. */
 const billed = /\["s",("(?:[^"\\]|\\.)*")(?:,[^,]*){7},"[1-9]/g
 
-/** The ids of the requests whose events have bills, found in a fraction of the time of decoding all events. */
-export function billedIds(body: string): string[] {
-  return Array.from(body.matchAll(billed), ([, id = '""']) => JSON.parse(id) as string)
+/** Adds the ids of the requests whose events have bills, found in a fraction of the time of decoding all events. */
+export function addBilledIds(ids: string[], body: string): void {
+  if (!body.includes('["s",')) return
+  for (const [, id = '""'] of body.matchAll(billed)) ids.push(JSON.parse(id) as string)
 }
 
 export function billOf({

@@ -65,6 +65,9 @@ async function readWriters(db: Db): Promise<Set<string>> {
 
 const pollMs = 20
 
+/** A cluster stores its open holds as rows instead. */
+const noCheckpoints: ReadonlyMap<number, string> = new Map()
+
 /** Numbers as an array parameter. */
 const formatNumbers = (numbers: readonly number[]): string => formatArray(numbers.map(String))
 
@@ -125,8 +128,7 @@ export const postgresSource: LedgerSource = {
     const numbers = nodes.map((node) => heads.get(node)?.number ?? 0)
     const rows = await db.report<StoredCommit>({
       sql: `select page.* from unnest(?::text[], ?::bigint[]) as head (node, number)
-        cross join lateral (select seq, node, number, body, encode(prev, 'hex') as prev, encode(hash, 'hex') as hash,
-          null as holds from journal
+        cross join lateral (select seq, node, number, body, encode(prev || hash, 'hex') as link from journal
           where node = head.node collate "C" and number > head.number order by number limit ${pageRows}) as page`,
       parameters: [formatArray(nodes), formatNumbers(numbers)],
     })
@@ -136,7 +138,7 @@ export const postgresSource: LedgerSource = {
     )
     const end = Math.min(Infinity, ...full.map((page) => Math.max(...page.map(({ seq }) => seq))))
     const commits = rows.filter(({ seq }) => seq <= end).toSorted((one, other) => one.seq - other.seq)
-    return { commits, isFull: full.length > 0 }
+    return { commits, holds: noCheckpoints, isFull: full.length > 0 }
   },
   selectRows: (seqs, ids, { entryId, rowId }) => ({
     entries: { sql: entriesText, parameters: [entryId, entryId, formatNumbers(seqs)] },

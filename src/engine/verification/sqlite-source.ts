@@ -1,7 +1,7 @@
 /** The ledger in a SQLite file: one chain, whose entries were written in its order. */
 import { readOnlyDb, statementDb } from '../../db/db.ts'
 import { readLedger } from '../../db/read-ledger.ts'
-import { sql } from '../../db/schema/schema.ts'
+import { sql, type CheckpointsTable } from '../../db/schema/schema.ts'
 import { checkBackup } from '../../db/sqlite/backup-file.ts'
 import { cacheKiB, openReader } from '../../db/sqlite/connection.ts'
 import { recoverState } from '../sqlite/recovery.ts'
@@ -36,9 +36,11 @@ export function openSqliteSnapshots(path: string): SnapshotConnection {
   }
 }
 
-const commitsText = `select seq, null as node, seq as number, body, lower(hex(prev)) as prev, lower(hex(hash)) as hash,
-    (select holds from checkpoints where checkpoints.seq = journal.seq) as holds
-  from journal where seq > ? order by seq limit ${pageCommits}`
+const commitsText = `select seq, body, lower(hex(prev || hash)) as link from journal
+  where seq > ? order by seq limit ${pageCommits}`
+
+// Only the last two are kept.
+const checkpointsText = 'select seq, holds from checkpoints where seq > ? and seq <= ?'
 
 // There is no index by commit: the entries of a page end before the first one of a later commit.
 const entriesText = `select json_group_array(json_array(${entryCellsSql})) as cells, max(id) as last, 0 as late, 0 as late_nanos
@@ -47,6 +49,9 @@ const entriesText = `select json_group_array(json_array(${entryCellsSql})) as ce
 
 const billsText = `select json_group_array(json_array(${billCellsSql})) as cells, count(*) as found, 0 as late, 0 as late_nanos
   from json_each(?) as billed cross join requests on request_id = billed.value`
+
+type CommitRow = Pick<StoredCommit, 'seq' | 'body' | 'link'>
+type CheckpointRow = Pick<CheckpointsTable, 'seq' | 'holds'>
 
 export const sqliteSource: LedgerSource = {
   deletesInOrder: true,
@@ -60,9 +65,19 @@ export const sqliteSource: LedgerSource = {
   containsHeads: () => Promise.resolve(true),
   readSettledMarks: (read) => read(readLastIds),
   async readCommits(db, heads) {
-    const parameters = [heads.get(null)?.number ?? 0]
-    const commits = await db.report<StoredCommit>({ sql: commitsText, parameters })
-    return { commits, isFull: commits.length === pageCommits }
+    const last = heads.get(null)?.number ?? 0
+    const rows = await db.report<CommitRow>({ sql: commitsText, parameters: [last] })
+    const commits = rows.map(({ seq, body, link }): StoredCommit => ({
+      seq,
+      node: null,
+      number: seq,
+      body,
+      link,
+    }))
+    const parameters = [last, commits.at(-1)?.seq ?? last]
+    const checkpoints = await db.report<CheckpointRow>({ sql: checkpointsText, parameters })
+    const holds = new Map(checkpoints.map(({ seq, holds: open }) => [seq, open]))
+    return { commits, holds, isFull: commits.length === pageCommits }
   },
   selectRows: (seqs, ids, { lastEntry }) => ({
     entries: { sql: entriesText, parameters: [lastEntry, lastEntry, seqs.at(-1) ?? 0] },
