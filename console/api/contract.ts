@@ -5,8 +5,8 @@ import type { z } from 'zod'
 import type { backupSchema, scheduleSchema } from '../../src/http/admin/system/backups.ts'
 import type { newChannelSchema, channelSchema } from '../../src/http/admin/notifications/channels.ts'
 import type { credentialSchema } from '../../src/http/admin/catalog/credentials.ts'
-import type { notificationSchema } from '../../src/http/admin/notifications/notifications.ts'
-import type { refundSchema, entrySchema } from '../../src/http/admin/money/credits.ts'
+import type { entrySchema } from '../../src/http/api/entries.ts'
+import type { refundSchema } from '../../src/http/admin/money/credits.ts'
 import type { accountSchema } from '../../src/http/admin/accounts/accounts.ts'
 import type { availabilitySchema } from '../../src/http/admin/monitoring/availability.ts'
 import type { flowSchema } from '../../src/http/admin/traffic/traffic-flow.ts'
@@ -36,7 +36,6 @@ export type BackupSchedule = z.infer<typeof scheduleSchema>
 export type Channel = z.infer<typeof channelSchema>
 export type NewChannel = z.infer<typeof newChannelSchema>
 export type Credential = z.infer<typeof credentialSchema>
-export type OperatorNotification = z.infer<typeof notificationSchema>
 export type Refund = z.infer<typeof refundSchema>
 export type Account = z.infer<typeof accountSchema>
 export type Entry = z.infer<typeof entrySchema>
@@ -77,7 +76,8 @@ export type { SignInResponse } from '../../src/http/console/auth/sign-in.ts'
 export type { Platform, Session, SessionUser } from '../../src/http/console/auth/serialize-session.ts'
 export type { AnnouncementJson as Announcement } from '../../src/http/api/announcements.ts'
 export type { LimitRequestJson as LimitRequest } from '../../src/http/api/limit-requests.ts'
-export type { MenuCounts, Notification } from '../../src/http/console/account/account.ts'
+export type { NotificationJson as Notification } from '../../src/http/api/notifications.ts'
+export type { MenuCounts } from '../../src/http/console/account/account.ts'
 export type { Model as OfferedModel } from '../../src/http/console/account/models.ts'
 export type { Entry as AccountEntry, Wallet } from '../../src/http/console/billing/billing.ts'
 export type { Statement } from '../../src/http/console/billing/statements.ts'

@@ -8,17 +8,11 @@ const tones: Readonly<Record<Notification['severity'], Tone>> = {
   critical: 'danger',
 }
 
-export type ListedNotification = Pick<Notification, 'id' | 'severity' | 'title' | 'text' | 'time' | 'read'>
-
-export function NotificationList({
-  notifications,
-}: {
-  readonly notifications: readonly ListedNotification[]
-}) {
+export function NotificationList({ notifications }: { readonly notifications: readonly Notification[] }) {
   return (
     <ul className="panel notification-list">
       {notifications.map((notification) => (
-        <li key={notification.id} className={notification.read ? 'muted' : ''}>
+        <li key={notification.id} className={notification.read_at ? 'muted' : ''}>
           <div className="row spread">
             <StatusLabel tone={tones[notification.severity]}>
               <strong>{notification.title}</strong>

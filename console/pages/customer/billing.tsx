@@ -207,12 +207,12 @@ function EntryTable() {
             {
               header: t.item,
               primary: true,
-              cell: ({ kind, source, reason, request_id: request }) => (
+              cell: ({ kind, source, reason, reference }) => (
                 <>
-                  {request === null ? (
+                  {reference === null ? (
                     (sources[source ?? kind] ?? sources[kind])
                   ) : (
-                    <Link to="/usage/$id" params={{ id: request }}>
+                    <Link to="/usage/$id" params={{ id: reference }}>
                       {t.requestCharge}
                     </Link>
                   )}

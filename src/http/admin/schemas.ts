@@ -8,15 +8,11 @@ import type { UpstreamCosts } from '../../catalog/costs.ts'
 import { pricesRequired, toDecimalPrices, type Price, type PriceInput } from '../../catalog/prices.ts'
 import { apiError } from '../../errors.ts'
 import { fieldsOf } from '../../db/row-fields.ts'
-import { perLimit } from '../api/json-schemas.ts'
+import { money, perLimit } from '../api/json-schemas.ts'
 import { spanInput } from '../api/time-spans.ts'
 import type { LimitsPatch } from '../../accounts/limits.ts'
 
-export const money = z
-  .string()
-  .max(64)
-  .meta({ description: 'An amount as a decimal string.', example: '0.002' })
-export const time = z.string().meta({ description: 'RFC 3339.', example: '2026-11-21T08:00:00.000Z' })
+export { money, time } from '../api/json-schemas.ts'
 /** The description of a secret or a code that cannot be read later. */
 export const returnedOnce =
   'Returned only in this response, and for 24 hours in its replays with the same `Idempotency-Key`.'

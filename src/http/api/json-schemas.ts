@@ -1,10 +1,12 @@
 /** Schemas that several endpoints share: money and times in JSON, pages, limits, caps. */
 import { z } from 'zod'
 
-/** An exact decimal string in the platform's currency: `"0.002"`. */
-export const money = z.string().max(64)
-/** RFC 3339. */
-export const time = z.string()
+/** Exact, in the platform's currency. */
+export const money = z
+  .string()
+  .max(64)
+  .meta({ description: 'An amount as a decimal string.', example: '0.002' })
+export const time = z.string().meta({ description: 'RFC 3339.', example: '2026-11-21T08:00:00.000Z' })
 export const timeInput = z.iso.datetime({
   offset: true,
   error: 'must be a time such as "2026-11-21T08:00:00Z"',

@@ -121,7 +121,7 @@ describe('Customer console API', () => {
     assert.deepEqual([byKey.data[0]?.id, byKey.data[0]?.name], [key.id, 'first'])
     assert.equal(overview.balance, detail.bill.balance_after)
     assert.deepEqual(
-      entries.data.map(({ kind, amount, balance, request_id: request }) => [kind, amount, balance, request]),
+      entries.data.map(({ kind, amount, balance, reference }) => [kind, amount, balance, reference]),
       [
         ['charge', `-${cost}`, overview.balance, requestId],
         ['credit', '1', '1', null],

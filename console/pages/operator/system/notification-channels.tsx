@@ -5,7 +5,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import { mutateAdmin } from '../../../api/admin-queries.ts'
 import { ApiError, get } from '../../../api/client.ts'
-import type { Channel, OperatorNotification, Page as ListPage } from '../../../api/contract.ts'
+import type { Channel, Notification, Page as ListPage } from '../../../api/contract.ts'
 import { useLanguage, useMessages } from '../../../locales/messages.ts'
 import { toApiError, useAction } from '../../../components/forms/use-action.ts'
 import { ChannelForm } from '../../../components/forms/channel-form.tsx'
@@ -236,21 +236,14 @@ function RecentNotifications() {
       }
     >
       {read.error && <ErrorMessage error={read.error} />}
-      <PagedList<OperatorNotification>
+      <PagedList<Notification>
         queryKey={['admin', 'notices', language]}
         path="/admin/notices"
         filter={{ audience: 'operator', language }}
         limit={20}
         empty={<p className="muted">{t.noRecent}</p>}
       >
-        {(notifications) => (
-          <NotificationList
-            notifications={notifications.map(({ read_at: readAt, ...rest }) => ({
-              ...rest,
-              read: readAt !== null,
-            }))}
-          />
-        )}
+        {(notifications) => <NotificationList notifications={notifications} />}
       </PagedList>
     </Section>
   )

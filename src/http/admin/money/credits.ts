@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi'
 import { jsonFields } from '../../api/json-fields.ts'
 import { admin } from '../admin-context.ts'
-import { onceView, money, time } from '../schemas.ts'
+import { onceView, money } from '../schemas.ts'
 import { orderRefund, refundedNanos } from '../../../ledger/credits/refunds.ts'
 import { newId } from '../../../lib/ids.ts'
 import { parseAmount, formatAmount } from '../../../lib/money.ts'
@@ -10,9 +10,9 @@ import { view } from '../../api/define-endpoints.ts'
 import { currencyColumn } from '../../csv-export.ts'
 import { auditStatement } from '../../../db/audit.ts'
 import { apiError } from '../../../errors.ts'
-import { listMovements, type Movement } from '../../../usage/statement.ts'
+import { listMovements } from '../../../usage/statement.ts'
 import { requireAccount } from '../accounts/accounts.ts'
-import { formatTime } from '../../api/json-values.ts'
+import { entrySchema, serializeEntry } from '../../api/entries.ts'
 
 const creditInput = z.strictObject({
   amount: money.meta({ description: 'Negative to debit, at most down to the held amount.' }),
@@ -33,24 +33,7 @@ const creditSchema = z
     idempotency_key: z.string(),
   })
   .openapi('Credit')
-export const entrySchema = z
-  .object({
-    id: z.string(),
-    time,
-    kind: z.string().meta({ description: '`charge` or `credit`.' }),
-    amount: money.meta({ description: 'Negative for charges and debits.' }),
-    balance: money.meta({ description: 'The balance after this entry.' }),
-    reason: z.string().nullable(),
-    source: z.string().nullable(),
-    reference: z.string().nullable().meta({ description: 'The id of the request or the credit.' }),
-  })
-  .openapi('Entry')
-
-const entryView = view('entry', entrySchema, (entry: Movement) => ({
-  ...jsonFields(entry),
-  id: String(entry.id),
-  time: formatTime(entry.at),
-}))
+const entryView = view('entry', entrySchema, serializeEntry)
 
 const refundInput = z.strictObject({
   reason: z.string().trim().min(1).max(500),

@@ -2,34 +2,12 @@
 import { z } from '@hono/zod-openapi'
 import { admin } from '../admin-context.ts'
 import { operatorAudience } from '../../../notifications/notification-kinds.ts'
-import {
-  listNotifications,
-  markNotificationsRead,
-  type Notification,
-} from '../../../notifications/notifications.ts'
+import { listNotifications, markNotificationsRead } from '../../../notifications/notifications.ts'
 import { preferencesOf, setPreferences } from '../../../notifications/preferences.ts'
-import { languages, renderText, type Language } from '../../../notifications/locales/notification-texts.ts'
+import { languages } from '../../../notifications/locales/notification-texts.ts'
 import { requireAccount } from '../accounts/accounts.ts'
-import { time } from '../schemas.ts'
-import { formatTime } from '../../api/json-values.ts'
+import { notificationSchema, serializeNotification, severity } from '../../api/notifications.ts'
 
-const severity = z.enum(['info', 'warning', 'critical'])
-export const notificationSchema = z
-  .object({
-    id: z.string(),
-    time,
-    audience: z.enum(['account', 'operator']),
-    account: z.string().nullable().meta({ description: 'The account it is for; null: the operators.' }),
-    kind: z.string(),
-    severity,
-    subject: z.string().meta({ description: 'What it is about, such as a promotion or an incident.' }),
-    code: z.string(),
-    params: z.record(z.string(), z.string()),
-    title: z.string(),
-    text: z.string(),
-    read_at: time.nullable(),
-  })
-  .openapi('Notice')
 const preferences = z
   .record(z.string(), z.array(z.string()).readonly())
   .readonly()
@@ -37,27 +15,6 @@ const preferences = z
     description: 'The channels for each kind of notification. The console always shows all notifications.',
     example: { balance: ['email'] },
   })
-
-function serializeNotification(
-  notification: Notification,
-  language: Language,
-): z.infer<typeof notificationSchema> {
-  const { id, kind, code, params, subject } = notification
-  const isOperators = notification.audience === operatorAudience
-  return {
-    id,
-    time: formatTime(notification.createdAt),
-    audience: isOperators ? 'operator' : 'account',
-    account: isOperators ? null : notification.audience,
-    kind,
-    severity: notification.severity,
-    subject,
-    code,
-    params,
-    ...renderText(notification, language),
-    read_at: formatTime(notification.readAt),
-  }
-}
 
 const preferencesResponse = { response: preferences, returns: 'The channels by kind.' }
 const updatedPreferences = { body: preferences, response: preferences, returns: 'The updated preferences.' }

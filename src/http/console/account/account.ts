@@ -13,35 +13,20 @@ import {
   listNotifications,
   markNotificationsRead,
   countUnread,
-  type Notification as StoredNotification,
 } from '../../../notifications/notifications.ts'
 import { operatorAudience } from '../../../notifications/notification-kinds.ts'
 import { preferencesOf, setPreferences, type Preferences } from '../../../notifications/preferences.ts'
-import { renderText } from '../../../notifications/locales/notification-texts.ts'
-import type { Language } from '../../../users/users.ts'
 import { announcement, serializeAnnouncement } from '../../api/announcements.ts'
 import { limitRequest, limitRequestView, serializeLimitRequest } from '../../api/limit-requests.ts'
-import { limits, pageFields, pageOf, time } from '../../api/json-schemas.ts'
-import { decodeCursor, encodeCursor, formatTime } from '../../api/json-values.ts'
+import { limits, pageFields, pageOf } from '../../api/json-schemas.ts'
+import { decodeCursor, encodeCursor } from '../../api/json-values.ts'
+import { notificationSchema, serializeNotification } from '../../api/notifications.ts'
 import { listOpenIncidents } from '../../api/open-incidents.ts'
 import { getActiveAccountId } from '../auth/authorize.ts'
 import { resolvePriceFactorPpm, listOfferedModels, modelSchema } from './models.ts'
 import { person, customer, type ConsoleContext } from '../context.ts'
 
 const maxRequestsShown = 20
-
-const notificationSchema = z.object({
-  id: z.string(),
-  time,
-  kind: z.string(),
-  severity: z.enum(['info', 'warning', 'critical']),
-  code: z.string(),
-  params: z.record(z.string(), z.string()),
-  title: z.string(),
-  text: z.string(),
-  read: z.boolean(),
-})
-export type Notification = z.infer<typeof notificationSchema>
 
 const preferencesSchema = z.object({
   /** By kind of notification, the channels in addition to the console. */
@@ -56,12 +41,6 @@ const menuCountsSchema = z.object({
   operator: z.object({ notices: z.int(), incidents: z.int(), limit_requests: z.int() }).nullable(),
 })
 export type MenuCounts = z.infer<typeof menuCountsSchema>
-
-function serializeNotification(notification: StoredNotification, language: Language): Notification {
-  const { id, kind, severity, code, params, createdAt, readAt } = notification
-  const { title, text } = renderText(notification, language)
-  return { id, time: formatTime(createdAt), kind, severity, code, params, title, text, read: readAt !== null }
-}
 
 async function readOperatorCounts(ctx: ConsoleContext['ctx']): Promise<MenuCounts['operator']> {
   const [notices, incidents, limitRequests] = await Promise.all([

@@ -2,46 +2,24 @@
 import { z } from 'zod'
 import { updateAccount } from '../../../accounts/accounts.ts'
 import { formatAmount } from '../../../lib/money.ts'
-import { listCredits, listMovements, type Credit } from '../../../usage/statement.ts'
-import { decodeCursor, encodeCursor, parseOptionalAmount, formatTime } from '../../api/json-values.ts'
+import { listCredits, listMovements } from '../../../usage/statement.ts'
+import { decodeCursor, encodeCursor, parseOptionalAmount } from '../../api/json-values.ts'
 import { readWallet, wallet } from '../../api/wallet.ts'
-import { capsInput, money, pageFields, pageOf, time } from '../../api/json-schemas.ts'
+import { capsInput, money, pageFields, pageOf } from '../../api/json-schemas.ts'
+import { entrySchema, serializeCredit, serializeEntry } from '../../api/entries.ts'
 import { statementEndpoints } from './statements.ts'
 import { currencyColumn, dayColumn } from '../../csv-export.ts'
 import { customer } from '../context.ts'
 
 export type Wallet = z.infer<typeof wallet>
 
-const entrySchema = z.object({
-  id: z.string(),
-  time,
-  kind: z.enum(['charge', 'credit']),
-  /** Negative for charges and debits. */
-  amount: money,
-  /** The balance after this entry; null in a list of credits only, which does not read the charges in between. */
-  balance: money.nullable(),
-  /** The source of a credit: `credit`, `trial`, `voucher`, `refund`, `demo`. */
-  source: z.string().nullable(),
-  /** As an operator wrote it. */
-  reason: z.string().nullable(),
-  /** The request that was charged. */
-  request_id: z.string().nullable(),
-})
-export type Entry = z.infer<typeof entrySchema>
+/** Without a balance in a list of credits only, which does not read the charges in between. */
+const accountEntrySchema = entrySchema.extend({ balance: money.nullable() })
+export type Entry = z.infer<typeof accountEntrySchema>
 
-function serializeEntry(entry: Credit, balanceNanos: bigint | null): Entry {
-  const isCharge = entry.kind === 'charge'
-  return {
-    id: String(entry.id),
-    time: formatTime(entry.at),
-    kind: isCharge ? 'charge' : 'credit',
-    amount: formatAmount(entry.amountNanos),
-    balance: balanceNanos === null ? null : formatAmount(balanceNanos),
-    source: entry.source,
-    reason: entry.reason,
-    request_id: isCharge ? entry.reference : null,
-  }
-}
+/** The id of a credit can contain what an operator wrote for themselves. */
+const withoutCreditId = (entry: Entry): Entry =>
+  entry.kind === 'charge' ? entry : { ...entry, reference: null }
 
 export const billingEndpoints = {
   wallet: customer.get('/billing', {
@@ -50,7 +28,7 @@ export const billingEndpoints = {
   }),
   entries: customer.get('/billing/entries', {
     query: { ...pageFields, kind: z.literal('credit').optional() },
-    response: pageOf(entrySchema),
+    response: pageOf(accountEntrySchema),
     csv: [
       'time',
       'id',
@@ -59,7 +37,7 @@ export const billingEndpoints = {
       'balance',
       'source',
       'reason',
-      'request_id',
+      { name: 'request_id', valueOf: ({ reference }) => reference },
       currencyColumn,
       dayColumn,
     ],
@@ -68,13 +46,13 @@ export const billingEndpoints = {
       const page = { limit, cursor: decodeCursor(cursor, kind === 'credit' ? /^\d+$/ : /^\d+\.-?\d+$/) }
       if (kind === 'credit') {
         const { data, next } = await listCredits(ctx.db, accountId, page)
-        return { data: data.map((entry) => serializeEntry(entry, null)), next: encodeCursor(next) }
+        return {
+          data: data.map((entry) => withoutCreditId({ ...serializeCredit(entry), balance: null })),
+          next: encodeCursor(next),
+        }
       }
       const { data, next } = await listMovements(ctx.db, accountId, page)
-      return {
-        data: data.map((entry) => serializeEntry(entry, entry.balanceNanos)),
-        next: encodeCursor(next),
-      }
+      return { data: data.map((entry) => withoutCreditId(serializeEntry(entry))), next: encodeCursor(next) }
     },
   }),
   setCaps: customer.patch('/billing/caps', {
