@@ -83,8 +83,10 @@ export class UnsupportedFeatureError extends Error {
 
 /** Settings of an upstream besides its address. */
 export interface UpstreamSettings {
-  /** The field for the maximum of output tokens, if the caller set none. */
+  /** The field for the maximum of output tokens where the relay chooses it: the caller named none, or both. */
   readonly maximumField?: string
+  /** Restricted fields that callers may use (restricted-fields.ts), and types of hosted tools. */
+  readonly allowedFields?: readonly string[]
 }
 
 export interface OutgoingRequest {

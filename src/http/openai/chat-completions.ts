@@ -9,6 +9,7 @@ import { createClaim } from '../../relay/idempotency.ts'
 import { relayChat } from '../../relay/relay.ts'
 import type { HttpRequestContext } from '../incoming-request.ts'
 import { fallbackModels } from '../../relay/routing/fallbacks.ts'
+import { restrictRoutes } from '../../relay/routing/restricted-routes.ts'
 import { readChatRequest } from '../../relay/request/request-body.ts'
 
 export interface ChatDeps {
@@ -45,6 +46,7 @@ export function relayRequest(
   const key = incoming.header('idempotency-key')
   if (key !== undefined) context.claim = createClaim(key, incoming.path, context.body)
   context.fallbacks = fallbackModels(deps.catalog, model, caller)
+  if (request.restricted.length > 0) restrictRoutes(context, request.restricted)
   return relayChat(deps.relay, context)
 }
 

@@ -7,6 +7,7 @@ import type { Usage } from '../../ledger/price.ts'
 import type { SseEvent } from '../../lib/sse/sse-event.ts'
 import type { ChatBody, Chunk, Provider } from '../../providers/provider.ts'
 import type { EmbeddedData } from './token-estimate.ts'
+import type { RestrictedField } from './restricted-fields.ts'
 import type { ChunkFacts, UsageMeter } from '../streaming/usage-meter.ts'
 
 /** A caller's request, parsed and validated. */
@@ -22,6 +23,8 @@ export interface CallerRequest {
   readonly n: number
   /** The caller's maximum of output tokens; `null`: none. */
   readonly maxOutputTokens: number | null
+  /** Fields that leave the relay only if an upstream's `allowed_fields` or a price covers them; usually none. */
+  readonly restricted: readonly RestrictedField[]
   /** The request as an object, parsed on the first call. Must not be changed. */
   parsed(): Readonly<Record<string, unknown>>
   /** The estimated input tokens, for requests that no provider has counted. */

@@ -1,6 +1,7 @@
 /**
- * Scans `messages` in the same pass as the body: validates that every message is an object with a role, measures
- * embedded images, audio and files, and finds reasoning that is sent back. The provider validates everything else.
+ * Scans `messages` and `tools` in the same pass as the body: validates that every message is an object with a role,
+ * measures embedded images, audio and files, and finds reasoning that is sent back, and tools that are no functions. The
+ * provider validates everything else.
  */
 import { apiError } from '../../errors.ts'
 import type { JsonCursor } from '../../lib/json/json-cursor.ts'
@@ -12,6 +13,7 @@ import {
   embeddedTokens,
   hasKnownSignature,
 } from './token-estimate.ts'
+import { scanTools, type ToolSpan } from './tool-scanner.ts'
 
 const quote = 0x22
 const openBracket = 0x5b
@@ -31,6 +33,7 @@ export class MessageScanner implements JsonValueVisitor {
   #embeddedBytes = 0
   #embeddedTokens = 0
   #thinking: Span[] | undefined
+  #otherTools: readonly ToolSpan[] | undefined
 
   /**
    * `knownDataOnly`: a field `data` that does not start as an image or a document is plain text (Anthropic's format).
@@ -49,6 +52,11 @@ export class MessageScanner implements JsonValueVisitor {
     return this.#thinking
   }
 
+  /** The members of `tools` that are no functions; `undefined` if there are none, which is the usual case. */
+  get otherTools(): readonly ToolSpan[] | undefined {
+    return this.#otherTools
+  }
+
   /** Throws if the messages are invalid. Call it when the whole body has been scanned. */
   validate(): void {
     if (this.#error !== undefined) throw apiError('invalid_request', this.#error)
@@ -60,6 +68,7 @@ export class MessageScanner implements JsonValueVisitor {
   }
 
   visit(key: string, cursor: JsonCursor): void {
+    if (key === 'tools') this.#otherTools = scanTools(cursor)
     if (key !== 'messages' || cursor.text[cursor.at] !== openBracket) return
     for (let more = cursor.enterArray(); more; more = cursor.nextElement()) {
       this.#scanMessage(cursor)

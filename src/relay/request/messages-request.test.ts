@@ -11,8 +11,6 @@ import {
   sentBody,
 } from '../../providers/contract.fixture.ts'
 import { UnsupportedFeatureError, type Provider } from '../../providers/provider.ts'
-import { ApiError } from '../../errors.ts'
-import { messagesErrorBody } from '../../formats/messages-error.ts'
 import { translateChatResponse, mapStopReason } from '../../formats/messages-response.ts'
 import { messagesRequest, providerNamed, relayed, responseContext } from './messages.fixture.ts'
 
@@ -123,36 +121,6 @@ describe('MessagesRequest', () => {
       responseContext('openai', request),
     )
     assert.match(JSON.stringify(response), new RegExp(`"name":"${similar}"`))
-  })
-
-  test('fields that refer to state at Anthropic – are rejected before any upstream is called', () => {
-    const rejected = (field: string, value: unknown): ApiError => {
-      try {
-        messagesRequest({ [field]: value })
-      } catch (error) {
-        if (error instanceof ApiError) return error
-      }
-      throw new Error(`${field} is not rejected.`)
-    }
-    const thread = rejected('thread', { type: 'continue', previous_message_id: 'msg_1' })
-    assert.deepEqual([thread.status, thread.final, thread.detail.param], [400, true, 'thread'])
-    assert.match(
-      JSON.stringify(messagesErrorBody(thread, 'req_1')),
-      /"type":"invalid_request_error".*"details":\{"error_code":"thread_unsupported_request"\}/,
-    )
-    for (const field of [
-      'container',
-      'fallbacks',
-      'compaction',
-      'billing_policy',
-      'user_profile_id',
-      'workspace_id',
-    ]) {
-      const error = rejected(field, 'id_1')
-      assert.deepEqual([error.status, error.detail.param, error.detail.details], [400, field, undefined])
-      assert.doesNotThrow(() => messagesRequest({ [field]: null }))
-    }
-    assert.equal(rejected('Thread', {}).detail.param, 'Thread')
   })
 
   test('server tool – is rejected with a message that says who runs it', () => {

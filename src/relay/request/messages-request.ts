@@ -3,16 +3,25 @@
  * depends on it. It is sent unchanged to upstreams that have Anthropic's format, and in the OpenAI format to all
  * others.
  */
-import { apiError, type ApiError } from '../../errors.ts'
+import { apiError } from '../../errors.ts'
 import { messagesErrorEvent } from '../../formats/messages-error.ts'
 import { ping } from '../../formats/messages-events.ts'
 import type { JsonMember } from '../../lib/json/json-scanner.ts'
+import { foreignMaximum } from '../../providers/restricted-fields.ts'
 import type { NativeEdits, NativeRequest, Provider } from '../../providers/provider.ts'
 import type { CallerFormat, CallerRequest, RequestEncoding } from './caller-format.ts'
 import { MessageScanner } from './message-scanner.ts'
 import { estimateMessagesInput } from './messages-token-estimate.ts'
 import { PassthroughMessagesEncoding, TranslatedMessagesEncoding } from './messages-encoding.ts'
 import { patchMessagesBody } from './messages-body.ts'
+import {
+  findDearerBetas,
+  findHostedTools,
+  findRestricted,
+  KnownMembers,
+  noRestrictedFields,
+  type RestrictedField,
+} from './restricted-fields.ts'
 import { scanBody, ScannedRequest, type ScannedBody } from './request-body.ts'
 import { assertNoLookalike, parseBoolean, parseModel, parseNumber, invalidModel } from './request-fields.ts'
 
@@ -24,21 +33,11 @@ export const messagesFormat: CallerFormat = {
 }
 
 /** The fields that the relay reads. The provider validates the others. */
-const readFields = ['model', 'max_tokens', 'messages', 'stream', 'thinking']
-/**
- * Fields that refer to conversations, files or billing at Anthropic. All accounts share the operator's credential, and
- * what these fields make Anthropic read and bill is not in the request, so it could not be paid for.
- */
-const providerStateFields = new Set([
-  'thread',
-  'container',
-  'fallbacks',
-  'compaction',
-  'billing_policy',
-  'user_profile_id',
-  'workspace_id',
-])
-const knownFields = new Set([...readFields, ...providerStateFields])
+const readFields = ['model', 'max_tokens', 'messages', 'stream', 'thinking', 'tools']
+/** OpenAI's name for the maximum is none of Anthropic's, but engines with both formats know it. */
+const knownFields = new KnownMembers(readFields, [['max_completion_tokens', foreignMaximum]])
+/** Anthropic's tools that the caller runs, or that search only what is in the request. */
+const callerTool = /^(?:bash|text_editor|computer|memory|tool_search_tool(?:_regex|_bm25)?)(?:_\d{8})?$/
 const nullByte = 0x6e
 
 /** Headers of the caller that belong to the format. */
@@ -65,10 +64,25 @@ export function readMessagesRequest(body: Buffer, options: MessagesReadOptions):
   const scanned = scanBody(body, () => new MessageScanner({ knownDataOnly: true }))
   const fields = readMessagesFields(scanned.text, scanned.members, options.isTokenCount)
   scanned.scanner.validate()
-  return new MessagesRequest(scanned, fields, formatHeaders(options.headers))
+  return new MessagesRequest(scanned, fields, options.headers)
 }
 
-type MessagesFields = Pick<MessagesRequest, 'model' | 'stream' | 'maxOutputTokens'>
+interface MessagesFields extends Pick<MessagesRequest, 'model' | 'stream' | 'maxOutputTokens'> {
+  /** The members that have a rule of their own; `undefined`: none. */
+  readonly restricted: readonly JsonMember[] | undefined
+}
+
+function restrictedFieldsOf(
+  { text, scanner: { otherTools } }: ScannedBody,
+  { restricted }: MessagesFields,
+  { beta }: MessagesHeaders,
+): readonly RestrictedField[] {
+  const betas = findDearerBetas(beta)
+  if (restricted === undefined && otherTools === undefined && betas === noRestrictedFields)
+    return noRestrictedFields
+  const tools = findHostedTools(text, otherTools ?? [], (type) => callerTool.test(type))
+  return [...findRestricted(text, restricted ?? []), ...tools, ...betas]
+}
 
 function readMessagesFields(
   body: Buffer,
@@ -78,14 +92,16 @@ function readMessagesFields(
   let model: string | undefined
   let stream = false
   let maxTokens: number | undefined
+  let restricted: JsonMember[] | undefined
   for (const member of members) {
     const { key } = member
-    if (!knownFields.has(key)) assertNoLookalike(key, knownFields)
+    const rule = knownFields.get(key)
+    if (rule === undefined) assertNoLookalike(key, knownFields)
     else if (body[member.start] === nullByte) continue
+    else if (rule !== null) (restricted ??= []).push(member)
     else if (key === 'model') model = parseModel(body, member)
     else if (key === 'stream') stream = parseBoolean(body, member)
     else if (key === 'max_tokens') maxTokens = parseNumber(body, member)
-    else if (providerStateFields.has(key)) throw providerStateError(key)
   }
   if (model === undefined) throw invalidModel()
   if (maxTokens === undefined && !isTokenCount) {
@@ -94,15 +110,7 @@ function readMessagesFields(
       message: 'Missing `max_tokens`: must be an integer of at least 1.',
     })
   }
-  return { model, stream: stream && !isTokenCount, maxOutputTokens: maxTokens ?? 1 }
-}
-
-/** Anthropic's libraries continue without threads when they find this error code. */
-const threadDetails = { details: { error_code: 'thread_unsupported_request' } }
-
-function providerStateError(param: string): ApiError {
-  const message = `Invalid \`${param}\`: this API keeps no state at the provider. Send the whole conversation in \`messages\`.`
-  return apiError('invalid_request', { param, message, ...(param === 'thread' ? threadDetails : {}) })
+  return { model, stream: stream && !isTokenCount, maxOutputTokens: maxTokens ?? 1, restricted }
 }
 
 export class MessagesRequest extends ScannedRequest implements CallerRequest, NativeRequest {
@@ -111,14 +119,16 @@ export class MessagesRequest extends ScannedRequest implements CallerRequest, Na
   readonly stream: boolean
   readonly n = 1
   readonly maxOutputTokens: number
+  readonly restricted: readonly RestrictedField[]
   readonly headers: NativeRequest['headers']
 
-  constructor(scanned: ScannedBody, fields: MessagesFields, headers: NativeRequest['headers']) {
+  constructor(scanned: ScannedBody, fields: MessagesFields, headers: MessagesHeaders) {
     super(scanned)
     this.model = fields.model
     this.stream = fields.stream
     this.maxOutputTokens = fields.maxOutputTokens
-    this.headers = headers
+    this.restricted = restrictedFieldsOf(scanned, fields, headers)
+    this.headers = formatHeaders(headers)
   }
 
   protected estimateInputTokens(): number {

@@ -13,6 +13,12 @@ import { openAIFormat, ChatStreamEncoder } from '../streaming/chat-stream-encode
 import { inputEstimateForCharge, type EmbeddedData } from './token-estimate.ts'
 import { MessageScanner, type Span } from './message-scanner.ts'
 import type { UsageMeter } from '../streaming/usage-meter.ts'
+import {
+  findHostedTools,
+  findRestricted,
+  noRestrictedFields,
+  type RestrictedField,
+} from './restricted-fields.ts'
 import { readFields, type OutputMaximumField, type RequestFields } from './request-fields.ts'
 
 /**
@@ -60,6 +66,14 @@ export function scanBody(body: Buffer, createScanner: () => MessageScanner): Sca
   return { bytes: body.length, text, members, scanner }
 }
 
+function restrictedFieldsOf(
+  { text, scanner: { otherTools } }: ScannedBody,
+  { restricted }: RequestFields,
+): readonly RestrictedField[] {
+  if (restricted === undefined && otherTools === undefined) return noRestrictedFields
+  return [...findRestricted(text, restricted ?? []), ...findHostedTools(text, otherTools ?? [], () => false)]
+}
+
 /** What requests of all formats have in common. */
 export abstract class ScannedRequest {
   readonly bytes: number
@@ -97,6 +111,7 @@ export class ChatCompletionRequest extends ScannedRequest implements CallerReque
   readonly n: number
   readonly maxOutputTokens: number | null
   readonly maxOutputField: OutputMaximumField | null
+  readonly restricted: readonly RestrictedField[]
   readonly #thinking: readonly Span[] | undefined
   readonly #fields: RequestFields
 
@@ -107,6 +122,7 @@ export class ChatCompletionRequest extends ScannedRequest implements CallerReque
     this.n = fields.n
     this.maxOutputTokens = fields.maxOutputTokens
     this.maxOutputField = fields.maxOutputField
+    this.restricted = restrictedFieldsOf(scanned, fields)
     this.#thinking = scanned.scanner.thinking
     this.#fields = fields
   }

@@ -4,6 +4,7 @@
  */
 import { apiError, type ApiError } from '../../errors.ts'
 import type { JsonMember } from '../../lib/json/json-scanner.ts'
+import { KnownMembers } from './restricted-fields.ts'
 import { escapeInvalidText, isValidText } from '../../lib/valid-text.ts'
 
 /** The fields for the maximum of output tokens. */
@@ -23,6 +24,8 @@ export interface RequestFields {
   readonly maxOutputField: OutputMaximumField | null
   /** The values of both fields, if present. */
   readonly maximums: Readonly<Partial<Record<OutputMaximumField, number>>>
+  /** The members that have a rule of their own (providers/restricted-fields.ts); `undefined`: none. */
+  readonly restricted: readonly JsonMember[] | undefined
 }
 
 const maxModelLength = 256
@@ -43,9 +46,14 @@ const numberBounds = new Map<string, NumberBounds>([
   ['frequency_penalty', { min: -2, max: 2 }],
 ])
 
-const knownFields = new Set([...numberBounds.keys(), 'model', 'messages', 'stream', 'stream_options'])
-
-const maxKnownFieldLength = Math.max(...Array.from(knownFields, (name) => name.length))
+const knownFields = new KnownMembers([
+  ...numberBounds.keys(),
+  'model',
+  'messages',
+  'stream',
+  'stream_options',
+  'tools',
+])
 
 const quote = 0x22
 const minus = 0x2d
@@ -59,10 +67,13 @@ export function readFields(body: Buffer, members: readonly JsonMember[]): Reques
   let n: number | undefined
   let old: number | undefined
   let current: number | undefined
+  let restricted: JsonMember[] | undefined
   for (const member of members) {
     const { key } = member
-    if (!knownFields.has(key)) assertNoLookalike(key, knownFields)
+    const rule = knownFields.get(key)
+    if (rule === undefined) assertNoLookalike(key, knownFields)
     else if (body[member.start] === 0x6e) continue
+    else if (rule !== null) (restricted ??= []).push(member)
     else if (key === 'model') model = parseModel(body, member)
     else if (key === 'stream') stream = parseBoolean(body, member)
     else if (key === 'stream_options') options = member
@@ -84,6 +95,7 @@ export function readFields(body: Buffer, members: readonly JsonMember[]): Reques
     maxOutputTokens: (maxOutputField === 'max_tokens' ? old : current) ?? null,
     maxOutputField,
     maximums: { max_tokens: old, max_completion_tokens: current },
+    restricted,
   }
 }
 
@@ -152,9 +164,9 @@ function smallerField(old: number | undefined, current: number | undefined): Out
  * `"Model"` would be the model, but not the one that was paid for. Others end a name at U+0000, or drop characters that
  * have no encoding.
  */
-export function assertNoLookalike(key: string, known: ReadonlySet<string>): void {
+export function assertNoLookalike(key: string, known: KnownMembers): void {
   if (!isValidText(key)) throw invalidKey(key)
-  if (key.length > maxKnownFieldLength) return
+  if (key.length > known.maxLength) return
   const folded = key.toUpperCase().toLowerCase()
   if (!known.has(folded)) return
   const message = `Invalid field ${JSON.stringify(key)}: some parsers read it as \`${folded}\`. Use \`${folded}\`.`

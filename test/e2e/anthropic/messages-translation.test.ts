@@ -273,7 +273,10 @@ describe('Messages API translation', () => {
       },
     )
     claude.strict('anthropic')
-    await server.model('m-or-claude', { upstreams: [upstream, claude], prices })
+    await server.model('m-or-claude', {
+      upstreams: [upstream, claude],
+      prices: { ...prices, per_search: '0' },
+    })
     assert.equal((await postMessages(alice, messagesRequest('m-or-claude', { tools }))).status, 200)
   })
 })

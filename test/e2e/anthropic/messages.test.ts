@@ -25,7 +25,8 @@ import {
 } from '../../support/upstream/scripted-responses.ts'
 
 const server = await sharedTestServer()
-const prices = { input: '0.002', output: '0.008', cached_input: '0.0002', cache_write: '0.0025' }
+const tokenPrices = { input: '0.002', output: '0.008', cached_input: '0.0002', cache_write: '0.0025' }
+const prices = { ...tokenPrices, per_search: '0.07' }
 const upstream = await server.upstream(respondWithMessage(['Hello', ' there', '!']), {
   provider: 'anthropic',
 })

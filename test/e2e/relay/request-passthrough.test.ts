@@ -49,7 +49,7 @@ const rich = `{ "model" : "here",
   "response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object"}}},
   "temperature": 1.50, "top_p": 1e-1, "seed": 12345678901234567890, "n": 1, "stop": ["\\n\\n"],
   "max_tokens": 100, "logprobs": true, "top_logprobs": 5, "logit_bias": {"50256": -100},
-  "reasoning_effort": "high", "service_tier": "flex", "prompt_cache_key": "k", "user": "u", "store": false,
+  "reasoning_effort": "high", "service_tier": "default", "prompt_cache_key": "k", "user": "u", "store": false,
   "metadata": {"model": "not this one", "stream": true, "max_tokens": 1},
   "x_unknown": {"deep": [[[{"a": 0.10}]]]}, "stream": STREAM }\n`
 

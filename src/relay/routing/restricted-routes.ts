@@ -1,0 +1,78 @@
+/**
+ * The routes that take the restricted fields of a request (providers/restricted-fields.ts). The others are left out
+ * before any money is held; if none is left, the request is rejected with 400 naming the field.
+ */
+import type { LiveUpstream, PricedModel } from '../../catalog/catalog.ts'
+import { apiError, type ApiError } from '../../errors.ts'
+import type { Price } from '../../ledger/price.ts'
+import type { Restriction } from '../../providers/restricted-fields.ts'
+import type { RestrictedField } from '../request/restricted-fields.ts'
+
+/** Whether the field may be sent to the upstream for a model of this price. */
+export function takesField(
+  field: RestrictedField,
+  upstream: Pick<LiveUpstream, 'provider' | 'settings'>,
+  price: Pick<Price, 'perSearch'>,
+): boolean {
+  const { names, providers, restriction } = field
+  if (providers?.has(upstream.provider) === false) return true
+  if (restriction === 'search' && (price.perSearch ?? null) !== null) return true
+  const { allowedFields } = upstream.settings
+  return allowedFields !== undefined && names.some((name) => allowedFields.includes(name))
+}
+
+/**
+ * Leaves only those routes of the model and its fallbacks that take all of the fields. Throws 400 naming a field if it
+ * leaves out the last one.
+ */
+export function restrictRoutes(
+  context: { model: PricedModel; fallbacks: readonly PricedModel[] },
+  fields: readonly RestrictedField[],
+): void {
+  const models = [context.model, ...context.fallbacks]
+  const [model = context.model, ...fallbacks] = models.map((each) => withRoutesThatTake(fields, each))
+  const isLost = [model, ...fallbacks].every(({ routes }) => routes.length === 0)
+  if (isLost && models.some(({ routes }) => routes.length > 0))
+    throw restrictedFieldError(fieldThatNoneTakes(fields, models))
+  context.model = model
+  context.fallbacks = fallbacks
+}
+
+function withRoutesThatTake(fields: readonly RestrictedField[], model: PricedModel): PricedModel {
+  const { price } = model
+  const routes = model.routes.filter(({ upstream }) =>
+    fields.every((field) => takesField(field, upstream, price)),
+  )
+  return routes.length === model.routes.length ? model : { ...model, routes }
+}
+
+function fieldThatNoneTakes(
+  fields: readonly RestrictedField[],
+  models: readonly PricedModel[],
+): RestrictedField {
+  const isTaken = (field: RestrictedField): boolean =>
+    models.some(({ price, routes }) => routes.some(({ upstream }) => takesField(field, upstream, price)))
+  return fields.find((field) => !isTaken(field)) ?? (fields[0] as RestrictedField)
+}
+
+const reasons: Readonly<Record<Restriction, string>> = {
+  maximum:
+    'only some engines know it. Use `max_tokens` or `max_completion_tokens` for the maximum of output tokens',
+  service:
+    'it can choose another model or a more expensive service, which the price of this model does not cover. Remove it',
+  state:
+    'this API keeps no state at the provider, and does not pay for it. Send the whole conversation in `messages`',
+  search: 'this model has no price for web searches. Remove it',
+}
+
+/** Anthropic's libraries continue without threads when they find this error code. */
+const threadDetails = { details: { error_code: 'thread_unsupported_request' } }
+
+function restrictedFieldError({ param, restriction }: RestrictedField): ApiError {
+  const remedy =
+    restriction === 'search'
+      ? 'The operator can set a price per search (`per_search`).'
+      : 'The operator can allow it in `allowed_fields` of the upstream.'
+  const message = `Invalid \`${param}\`: ${reasons[restriction]}. ${remedy}`
+  return apiError('invalid_request', { param, message, ...(param === 'thread' ? threadDetails : {}) })
+}
