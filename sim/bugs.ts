@@ -5,6 +5,7 @@ export const bugs = [
   'not idempotent',
   'confirmed before durable',
   'delivered past the mark',
+  'delivered unpaid',
   'released on a crash',
   'released by timeout',
   'cap by the wall clock',

@@ -7,6 +7,7 @@ import { apply } from '../src/ledger/apply.ts'
 import { encodeHolds } from '../src/ledger/checkpoint.ts'
 import type { LedgerEvent, Settled } from '../src/ledger/events.ts'
 import { costOf } from '../src/ledger/price.ts'
+import { noUsage } from '../src/providers/usage.ts'
 import { accountOwner, emptyOwner, emptyState, keyOwner, type LedgerState } from '../src/ledger/state.ts'
 import type { SimDisk } from './disk.ts'
 import type { SimRequest } from './request.ts'
@@ -138,6 +139,10 @@ function checkBill(request: SimRequest, settled: Settled | null): void {
       settled.charge + settled.overrun === cost && settled.charge >= 0n,
       `${id} is not charged its cost`,
     )
+  }
+  if (settled && request.isSettled && script.options.mode === 'stream') {
+    const worth = costOf(price, { ...noUsage, output: delivered }, factorPpm)
+    assertInvariant(worth <= settled.charge, `${id} delivered tokens for ${worth}, charged ${settled.charge}`)
   }
   if (request.isSettled && endReason === 'complete') {
     assertInvariant(

@@ -49,6 +49,8 @@ export class SimRequest {
   #marking: number | null = null
   #extending: number | null = null
   #isExhausted = false
+  /** Of a response that was received completely. */
+  #providerUsage: Usage | null = null
   #paidTokens = 0
   #maxTokens: number
   /** Tokens received from the upstream, and tokens delivered to the caller. */
@@ -136,8 +138,11 @@ export class SimRequest {
     const upTo = Math.min(this.received + tokens, maxTokens, failsAt ?? Infinity)
     this.received = upTo
     if (failsAt !== null && upTo >= failsAt) return this.#end('failed')
-    if (upTo >= maxTokens) return this.#end('complete', { ...noUsage, input, output: maxTokens })
-    if (this.script.options.mode === 'non-streaming') return
+    if (upTo >= maxTokens) this.#providerUsage = { ...noUsage, input, output: maxTokens }
+    if (this.script.options.mode === 'non-streaming') {
+      if (this.#providerUsage) this.#end('complete')
+      return
+    }
     this.#requestMarksAndExtensions()
     this.#deliver()
   }
@@ -163,7 +168,9 @@ export class SimRequest {
   }
 
   #deliver(): void {
-    if (this.#phase !== 'running' || !this.#isHoldDurable) return
+    if (this.#phase !== 'running') return
+    if (this.#providerUsage) return this.#endOncePaid()
+    if (!this.#isHoldDurable) return
     const lead = this.#bug === 'delivered past the mark' ? 100_000 : markLead
     const limit = Math.min(this.#durableMark + lead, this.#paidTokens)
     this.delivered = Math.max(this.delivered, Math.min(this.received, limit))
@@ -171,13 +178,19 @@ export class SimRequest {
       this.#end('money')
   }
 
-  #end(endReason: EndReason, usage: Usage | null = null): void {
+  /** What was received faster than it was paid for is delivered as far as the money goes. */
+  #endOncePaid(): void {
+    if (this.received <= this.#paidTokens || this.#bug === 'delivered unpaid') this.#end('complete')
+    else if (this.#isExhausted) this.#end('money')
+  }
+
+  #end(endReason: EndReason): void {
     this.endReason = endReason
     this.#phase = 'ending'
     const { input } = this.script
     const output = endReason === 'money' ? this.delivered : this.received
     const hasContent = this.received > 0 && this.script.options.mode === 'stream'
-    this.billed = usage ?? (hasContent ? { ...noUsage, input, output } : null)
+    this.billed = this.#providerUsage ?? (hasContent ? { ...noUsage, input, output } : null)
     const isComplete = endReason === 'complete' || endReason === 'money'
     const response = isComplete && this.billed ? Buffer.from(`${this.id} ${this.billed.output}`) : null
     this.#sendOperation({
@@ -224,6 +237,7 @@ export class SimRequest {
         this.#phase = 'over'
         this.isSettled = true
         if (this.endReason === 'complete') this.delivered = this.received
+        else if (this.endReason === 'money') this.delivered = Math.min(this.received, this.#paidTokens)
         return
     }
     if (this.#phase !== 'running' || this.script.options.mode === 'non-streaming') return

@@ -6,7 +6,9 @@ import type { PricedModel } from '../catalog/catalog.ts'
 import type { SettleCause } from '../ledger/events.ts'
 import type { Usage } from '../ledger/price.ts'
 import { clampUsage, type TokenUsage } from '../providers/usage.ts'
+import type { EndReason } from './end-reason.ts'
 import type { CallerRequest } from './request/caller-format.ts'
+import type { UsageMeter } from './streaming/usage-meter.ts'
 
 export interface Bill {
   readonly usage: Usage
@@ -36,6 +38,17 @@ export function billFromEstimate(outputTokens: number, request: CallerRequest): 
   const input = request.inputTokens()
   const usage = { input, cachedInput: 0, cacheWrite: 0, output: outputTokens, reasoning: 0 }
   return { usage, cause: 'estimate', isClamped: false }
+}
+
+/** The bill of a stream: a complete one by the provider's usage, a truncated one by what was received of it. */
+export function billFromStream(
+  { kind }: EndReason,
+  meter: UsageMeter,
+  context: { readonly model: PricedModel; readonly request: CallerRequest },
+): Bill {
+  return kind === 'complete' || meter.finishReason !== null
+    ? billFromUsage(meter, context)
+    : billFromEstimate(meter.tokens, context.request)
 }
 
 /** Usage in the OpenAI format. */

@@ -8,7 +8,7 @@ import { apiError, asApiError } from '../errors.ts'
 import { formatAmount } from '../lib/money.ts'
 import { admit, replayResponse, requestHold } from './admission.ts'
 import type { RelayContext, RelayDeps, ActiveRequest } from './request-context.ts'
-import { billFromUsage, billFromEstimate, type Bill } from './bill.ts'
+import { billFromEstimate, billFromStream, billFromUsage, type Bill } from './bill.ts'
 import type { ResponseToStore } from '../ledger/transaction.ts'
 import type { RequestOutcome } from '../ledger/request-row.ts'
 import type { HoldGranted } from './ledger-client.ts'
@@ -115,11 +115,11 @@ class RelaySession implements ActiveRequest {
     const { meter } = response.stream
     pipeline.attach(response.stream)
     const endReason = await pipeline.ended
-    failover.reportEnd(upstreamOutcome(endReason))
+    failover.reportEnd(upstreamOutcome(pipeline.receivedEnd ?? endReason))
     const bill = this.#billStream(endReason, meter, pipeline)
     const result = {
       ...streamResult(endReason, pipeline.wasAborted),
-      finish: meter.finishReason,
+      finish: endReason.kind === 'out-of-credit' ? null : meter.finishReason,
       firstTokenMs,
     }
     const fault = endReason.kind === 'upstream-error' ? errorSummary(endReason.error) : null
@@ -133,13 +133,12 @@ class RelaySession implements ActiveRequest {
     pipeline.finish(endReason, charge, bill.usage)
   }
 
-  /** A complete response is billed by the provider's usage, a truncated one by what was received of it. */
+  /** A stream that was cut when the credit ran out is billed by what was delivered of it. */
   #billStream(endReason: EndReason, meter: UsageMeter, pipeline: StreamPipeline): Bill {
-    const { request } = this.#context
-    if (endReason.kind === 'out-of-credit') return billFromEstimate(pipeline.deliveredTokens, request)
-    return endReason.kind === 'complete' || meter.finishReason !== null
-      ? billFromUsage(meter, this.#context)
-      : billFromEstimate(meter.tokens, request)
+    const end = pipeline.receivedEnd ?? endReason
+    return end.kind === 'out-of-credit'
+      ? billFromEstimate(pipeline.deliveredTokens, this.#context.request)
+      : billFromStream(end, meter, this.#context)
   }
 
   /** No upstream responded, or the caller disconnected before: nothing is charged. */

@@ -34,6 +34,11 @@ export class EventBuffer {
     return this.#events[0]?.totalTokens ?? null
   }
 
+  /** The tokens up to the last event; `null` if the buffer is empty. */
+  get lastTokens(): number | null {
+    return this.#events.at(-1)?.totalTokens ?? null
+  }
+
   /** Appends a copy of an event. */
   add(bytes: Buffer, totalTokens: number): void {
     this.#ensureCapacity(bytes.length)

@@ -1,10 +1,11 @@
 /**
  * The pipeline of a streaming response from upstream to caller: flow control decides how far money and durability
  * allow it to go, the stream writer sends it. When it has ended, the relay settles the hold, and only then the final
- * events are sent.
+ * events are sent. A response that arrived faster than it was paid for ends once it is paid, or the money has run out.
  */
 import type { ApiError } from '../../errors.ts'
 import type { Usage } from '../../ledger/price.ts'
+import { billFromStream } from '../bill.ts'
 import { apiErrorForEnd, type EndReason } from '../end-reason.ts'
 import { idempotentDrain } from '../idempotency.ts'
 import type { HoldGranted } from '../ledger-client.ts'
@@ -30,6 +31,10 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
   #maxDrainTokens = Infinity
   /** Of a stored response: encoded before the settlement, and sent with the charge after it. */
   #finalEvents: readonly Buffer[] | null = null
+  /** The billed output tokens of a response whose upstream has ended it before it was paid for. */
+  #unpaidTokens: number | null = null
+  /** How the upstream ended the response; `null`: it did not. */
+  receivedEnd: EndReason | null = null
   isEnded = false
   /** The caller disconnected before the end. */
   wasAborted = false
@@ -52,7 +57,25 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
 
   /** Output tokens that were sent, or that a stored response will send. */
   get deliveredTokens(): number {
-    return this.#capture?.tokensPaidBy(this.#flowControl.paidTokens) ?? this.#writer.sentTokens
+    return this.#capture?.tokensPaidBy(this.paidTokens) ?? this.#writer.sentTokens
+  }
+
+  /** Output tokens, by the relay's count, up to which events are paid for. */
+  get paidTokens(): number {
+    const { paidTokens } = this.#flowControl
+    const unpaid = this.#unpaidTokens
+    if (unpaid === null) return paidTokens
+    // The provider may count other tokens than the relay: the same share of both is paid.
+    return unpaid <= paidTokens ? Infinity : Math.floor((paidTokens * this.#receivedTokens) / unpaid)
+  }
+
+  get #receivedTokens(): number {
+    return this.#stream?.meter.tokens ?? 0
+  }
+
+  /** The caller has disconnected, and the response is read only to be stored. */
+  get #isOnlyStored(): boolean {
+    return this.wasAborted && this.#capture !== null
   }
 
   /** Takes over the committed stream of the running attempt. */
@@ -72,11 +95,34 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
   }
 
   onComplete(): void {
-    this.end({ kind: 'complete' })
+    this.#onReceived({ kind: 'complete' })
   }
 
   onError(error: UpstreamError): void {
-    this.end({ kind: 'upstream-error', error })
+    this.#onReceived({ kind: 'upstream-error', error })
+  }
+
+  /** The upstream has ended the response: what is not sent yet must be paid for. */
+  #onReceived(end: EndReason): void {
+    if (this.isEnded) return
+    this.receivedEnd = end
+    const stream = this.#stream
+    const { paidTokens } = this.#flowControl
+    const unsent = this.#isOnlyStored ? this.#receivedTokens : this.#writer.lastTokens
+    if (!stream || unsent === null || Math.max(unsent, stream.meter.usage?.output ?? 0) <= paidTokens) {
+      this.end(end)
+      return
+    }
+    this.#unpaidTokens = billFromStream(end, stream.meter, this.#context).usage.output
+    this.#flowControl.receive(this.#unpaidTokens)
+    this.#endOncePaid(end)
+  }
+
+  #endOncePaid(end: EndReason): void {
+    const unsent = this.#isOnlyStored ? this.#receivedTokens : (this.#writer.lastTokens ?? -1)
+    if (unsent <= this.paidTokens) this.end(end)
+    else if (this.#flowControl.isExhausted)
+      this.end(end.kind === 'complete' ? { kind: 'out-of-credit' } : end)
   }
 
   /** Ends the stream. Only the first reason counts. */
@@ -95,10 +141,10 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
 
   onLimitChange(): void {
     if (this.isEnded) return
-    this.#writer.setLimit(this.#flowControl.limit)
+    this.#writer.setLimit(Math.min(this.#flowControl.limit, this.paidTokens))
+    if (this.receivedEnd) return this.#endOncePaid(this.receivedEnd)
     // For a disconnected caller nothing is buffered, but a stored response is paid for all the same.
-    const isOnlyStored = this.wasAborted && this.#capture !== null
-    const next = isOnlyStored ? (this.#stream?.meter.tokens ?? 0) : this.#writer.nextTokens
+    const next = this.#isOnlyStored ? this.#receivedTokens : this.#writer.nextTokens
     if (this.#flowControl.isExhausted && next !== null && next > this.#flowControl.paidTokens)
       this.end({ kind: 'out-of-credit' })
   }
@@ -119,7 +165,7 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
       return
     }
     const drain = this.#capture ? idempotentDrain : this.#drainBounds
-    this.#maxDrainTokens = (this.#stream?.meter.tokens ?? 0) + drain.tokens
+    this.#maxDrainTokens = this.#receivedTokens + drain.tokens
     this.#drainTimer = setTimeout(() => this.end({ kind: 'disconnected' }), drain.ms)
   }
 
@@ -138,14 +184,13 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
   /** The response to store, with its final events but without the charge; null if it is too large. */
   captureResponse(endReason: EndReason, usage: Usage): Uint8Array | null {
     this.#finalEvents = this.#finalEventsFor(endReason, placeholderCharge, usage)
-    const tokens = endReason.kind === 'out-of-credit' ? this.#flowControl.paidTokens : Infinity
+    const tokens = endReason.kind === 'complete' ? Infinity : this.paidTokens
     return this.#capture?.finish(tokens, this.#finalEvents, this.#context.headers) ?? null
   }
 
-  /** Sends what is still buffered of a settled response. `null`: all was sent; else resolves when it is. */
+  /** Sends what is buffered and paid for of a settled response. `null`: all was sent; else resolves when it is. */
   drain({ kind }: EndReason): Promise<void> | null {
-    if (kind === 'out-of-credit') this.#writer.dropAfter(this.#flowControl.paidTokens)
-    if (kind === 'store-unavailable') this.#writer.dropAfter(-1)
+    if (kind !== 'complete') this.#writer.dropAfter(kind === 'store-unavailable' ? -1 : this.paidTokens)
     return this.#writer.drain()
   }
 
@@ -164,7 +209,7 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
     return (
       this.#stream?.encoder.finalEvents({
         isOutOfCredit,
-        paidTokens: this.#flowControl.paidTokens,
+        paidTokens: this.paidTokens,
         charge,
         usage,
       }) ?? []

@@ -60,6 +60,11 @@ export class StreamWriter {
     return this.#buffer.nextTokens
   }
 
+  /** The tokens up to the last buffered event; `null` if the buffer is empty. */
+  get lastTokens(): number | null {
+    return this.#buffer.lastTokens
+  }
+
   /** Sends an event now if the limit allows, else buffers it. The bytes are valid only during the call. */
   push(bytes: Buffer, totalTokens: number): void {
     if (this.#writer.isDisconnected) return

@@ -71,6 +71,21 @@ export function paceEvents(script: Script, intervalMs: number): Script {
     })
 }
 
+/** Sends all events at once, with the end of the response. */
+export function inOneBurst(script: Script): Script {
+  return (exchange) => {
+    let events = ''
+    return script({
+      ...exchange,
+      event(payload, name) {
+        events += exchange.frame(payload, name)
+        return Promise.resolve(true)
+      },
+      end: () => exchange.write(events).then(() => exchange.end()),
+    })
+  }
+}
+
 export interface SseFormat {
   /** Default: LF. */
   lineEnding?: '\n' | '\r\n' | '\r'
