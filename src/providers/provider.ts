@@ -8,9 +8,9 @@ import { isObject, type Json } from './json-fields.ts'
 /** The caller's request, as far as a provider needs it. */
 export interface ChatBody {
   readonly stream: boolean
-  /** The caller's field for the maximum of output tokens, if any. */
+  /** The caller's field for the maximum of output tokens, if it named exactly one; `null`: the relay chooses it. */
   readonly maxOutputField: string | null
-  /** The caller's maximum if it came in another API format: it is sent in the provider's field. */
+  /** The caller's maximum where the relay chooses the field: it named two, or came in another API format. */
   readonly callerMaximumTokens?: number
   /** The original request, if it is in the provider's own API format (see `Provider.nativeFormat`). */
   readonly native?: NativeRequest

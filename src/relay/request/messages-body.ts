@@ -24,7 +24,7 @@ export function patchMessagesBody(body: MessagesBody, edits: NativeEdits): Buffe
     if (thinking) changes.set('thinking', JSON.stringify(thinking))
   }
   if (body.text.includes(foreignSignatureMarker)) dropForeignThinking(body.parsed(), changes)
-  return patchBody(body, changes, edits.model === null ? 'model' : undefined)
+  return patchBody(body, changes, edits.model === null ? ['model'] : [])
 }
 
 /** A thinking budget is part of the maximum and must be smaller. */

@@ -40,7 +40,7 @@ describe('readChatRequest', () => {
     const asked = read({ model: 'é', messages, stream: true, stream_options: { include_usage: true }, n: 3 })
     assert.deepEqual([asked.model, asked.stream, asked.includeUsage, asked.n], ['é', true, true, 3])
     const both = read({ model: 'm', messages, max_tokens: 50, max_completion_tokens: 40 })
-    assert.deepEqual([both.maxOutputTokens, both.maxOutputField], [40, 'max_completion_tokens'])
+    assert.deepEqual([both.maxOutputTokens, both.maxOutputField, both.callerMaximumTokens], [40, null, 40])
     assert.deepEqual(both.parsed(), { model: 'm', messages, max_tokens: 50, max_completion_tokens: 40 })
     assert.equal(both.parsed(), both.parsed())
   })
@@ -120,7 +120,7 @@ describe('readChatRequest', () => {
     for (const key of ['Model', 'MAX_TOKENS', 'ſtream', 'Stream_Options', 'max_toKens']) {
       assert.equal(errorOf({ model: 'm', messages, [key]: 1 }), `invalid_request ${key}`)
     }
-    assert.equal(errorOf({ model: 'm', messages, models: [], STOP: 'x' }), 'accepted')
+    assert.equal(errorOf({ model: 'm', messages, modelz: [], STOP: 'x' }), 'accepted')
   })
 
   test('fields and models with U+0000 or half a character – are rejected', () => {
@@ -193,8 +193,10 @@ describe('ChatCompletionRequest.encode', () => {
     assert.deepEqual(result({ max_completion_tokens: null }), [undefined, 100])
     assert.deepEqual(result({ max_tokens: 500 }), [100, undefined])
     assert.deepEqual(result({ max_tokens: 50 }), [50, undefined])
-    assert.deepEqual(result({ max_tokens: 500, max_completion_tokens: 70 }), [100, 70])
-    assert.deepEqual(result({ max_tokens: 500, max_completion_tokens: 700 }), [100, 100])
+    assert.deepEqual(result({ max_tokens: null }), [undefined, 100])
+    assert.deepEqual(result({ max_tokens: 500, max_completion_tokens: 70 }), [undefined, 70])
+    assert.deepEqual(result({ max_tokens: 500, max_completion_tokens: 700 }), [undefined, 100])
+    assert.deepEqual(result({ max_tokens: 60, max_completion_tokens: null }), [60, undefined])
   })
 
   test('signed reasoning – is dropped unless the upstream accepts it; all else is unchanged', () => {

@@ -111,6 +111,7 @@ export class ChatCompletionRequest extends ScannedRequest implements CallerReque
   readonly n: number
   readonly maxOutputTokens: number | null
   readonly maxOutputField: OutputMaximumField | null
+  readonly callerMaximumTokens?: number
   readonly restricted: readonly RestrictedField[]
   readonly #thinking: readonly Span[] | undefined
   readonly #fields: RequestFields
@@ -122,6 +123,8 @@ export class ChatCompletionRequest extends ScannedRequest implements CallerReque
     this.n = fields.n
     this.maxOutputTokens = fields.maxOutputTokens
     this.maxOutputField = fields.maxOutputField
+    if (fields.maxOutputTokens !== null && fields.maxOutputField === null)
+      this.callerMaximumTokens = fields.maxOutputTokens
     this.restricted = restrictedFieldsOf(scanned, fields)
     this.#thinking = scanned.scanner.thinking
     this.#fields = fields
@@ -152,14 +155,14 @@ export class ChatCompletionRequest extends ScannedRequest implements CallerReque
     }
     changes.set('model', JSON.stringify(edits.model))
     if (this.#thinking && !edits.takesSignedThinking) this.#dropSignedThinking(changes, this.#thinking)
-    if (edits.maximum !== undefined)
-      this.#capOutputMaximum(changes, edits.maximum.tokens, edits.maximum.field)
+    const dropped = this.#setOutputMaximum(changes, edits.maximum)
     const hasNoOptions = edits.withoutFields?.has('stream_options') ?? false
     if (this.stream && !hasNoOptions) {
       const { include_usage: _, ...options } = this.#fields.streamOptions
       changes.set('stream_options', JSON.stringify({ ...options, include_usage: true }))
     }
-    return patchBody(this, changes, hasNoOptions ? 'stream_options' : undefined)
+    if (hasNoOptions) dropped.push('stream_options')
+    return patchBody(this, changes, dropped)
   }
 
   /** Drops reasoning that a provider with another API format has signed; keeps all other bytes. */
@@ -177,26 +180,29 @@ export class ChatCompletionRequest extends ScannedRequest implements CallerReque
     if (text !== '') changes.set('messages', text + this.text.toString('utf8', from, messages.end))
   }
 
-  #capOutputMaximum(changes: Map<string, string>, tokens: number, field: string): void {
-    if (this.maxOutputField === null) changes.set(field, String(tokens))
-    for (const [name, given] of Object.entries(this.#fields.maximums)) {
-      if (given !== undefined && given > tokens) changes.set(name, String(tokens))
-    }
+  /** Leaves one maximum: in the caller's field, or in the upstream's. Returns the name of the other field. */
+  #setOutputMaximum(changes: Map<string, string>, maximum: BodyEdits['maximum']): string[] {
+    const tokens = Math.min(maximum?.tokens ?? Infinity, this.maxOutputTokens ?? Infinity)
+    if (tokens === Infinity) return []
+    const field = this.maxOutputField ?? maximum?.field ?? 'max_tokens'
+    if (this.maxOutputField === null || tokens !== this.maxOutputTokens) changes.set(field, String(tokens))
+    return [field === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens']
   }
 }
 
 /**
- * Patches the members of a JSON object: replaces some, adds others at the end, and drops one.
+ * Patches the members of a JSON object: replaces some, adds others at the end, and drops some.
  * @param changes JSON texts by key
  */
 export function patchBody(
   { text, members }: Pick<ScannedBody, 'text' | 'members'>,
   changes: ReadonlyMap<string, string>,
-  dropped: string | undefined,
+  dropped: readonly string[],
 ): Buffer[] {
   const pieces: Buffer[] = []
   const added = new Set(changes.keys())
   let from = 0
+  /** The end of the last member that is kept; 0: none is yet. */
   let lastEnd = 0
   for (let i = 0; i < members.length; i++) {
     const { key, keyStart, start, end } = members[i] as JsonMember
@@ -205,12 +211,11 @@ export function patchBody(
       pieces.push(text.subarray(from, start), Buffer.from(value))
       added.delete(key)
       from = end
-    } else if (key === dropped) {
-      // With the comma after it, or before it if it is the last member.
-      const next = members[i + 1]?.keyStart
-      pieces.push(text.subarray(from, next === undefined ? lastEnd : keyStart))
-      from = next ?? end
-      if (next === undefined) break
+    } else if (dropped.includes(key)) {
+      // With the comma before it, or after it if no member is kept before.
+      pieces.push(text.subarray(from, Math.max(from, lastEnd === 0 ? keyStart : lastEnd)))
+      from = lastEnd === 0 ? (members[i + 1]?.keyStart ?? end) : end
+      continue
     }
     lastEnd = end
   }

@@ -20,10 +20,8 @@ export interface RequestFields {
   readonly n: number
   /** The caller's maximum of output tokens, the smaller one if there are two; null: none. */
   readonly maxOutputTokens: number | null
-  /** The field of this maximum. */
+  /** The field of this maximum if the caller named exactly one; else the relay chooses the field. */
   readonly maxOutputField: OutputMaximumField | null
-  /** The values of both fields, if present. */
-  readonly maximums: Readonly<Partial<Record<OutputMaximumField, number>>>
   /** The members that have a rule of their own (providers/restricted-fields.ts); `undefined`: none. */
   readonly restricted: readonly JsonMember[] | undefined
 }
@@ -86,15 +84,14 @@ export function readFields(body: Buffer, members: readonly JsonMember[]): Reques
   }
   if (model === undefined) throw invalidModel()
   const streamOptions = options === undefined ? {} : parseStreamOptions(body, options, stream)
-  const maxOutputField = smallerField(old, current)
   return {
     model,
     stream,
     streamOptions,
     n: n ?? 1,
-    maxOutputTokens: (maxOutputField === 'max_tokens' ? old : current) ?? null,
-    maxOutputField,
-    maximums: { max_tokens: old, max_completion_tokens: current },
+    maxOutputTokens:
+      old !== undefined && current !== undefined ? Math.min(old, current) : (old ?? current ?? null),
+    maxOutputField: onlyField(old, current),
     restricted,
   }
 }
@@ -154,9 +151,9 @@ function parseStreamOptions(body: Buffer, member: JsonMember, stream: boolean): 
   return options
 }
 
-function smallerField(old: number | undefined, current: number | undefined): OutputMaximumField | null {
-  if (old === undefined) return current === undefined ? null : 'max_completion_tokens'
-  return current === undefined || old <= current ? 'max_tokens' : 'max_completion_tokens'
+function onlyField(old: number | undefined, current: number | undefined): OutputMaximumField | null {
+  if ((old === undefined) === (current === undefined)) return null
+  return old === undefined ? 'max_completion_tokens' : 'max_tokens'
 }
 
 /**
