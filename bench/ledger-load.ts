@@ -35,7 +35,7 @@ const usage = { input: 100, cachedInput: 0, cacheWrite: 0, output: 50, reasoning
 async function holdAndSettle(port: RemoteLedger, { keyId, model }: LedgerLoad): Promise<[number, number]> {
   const startedMs = performance.now()
   const id = newId('req')
-  const tokens = { inputTokens: 100, results: 1, requestedTokens: 100 }
+  const tokens = { inputTokens: 100, results: 1, requestedTokens: 100, searches: 0 }
   const held = await port.hold({ id, keyId, model, ...tokens, stream: false })
   if (!held.granted) throw new Error(`a hold was rejected: ${held.code}`)
   const heldMs = performance.now()

@@ -167,7 +167,7 @@ export class SimAuthority implements LedgerTransaction {
     }
     if (operation.kind === 'extend') {
       const { remaining } = operation
-      const paidTokens = caps ? decide(this, { kind: 'extend', id, at, remaining, caps }) : 0
+      const paidTokens = caps ? decide(this, { kind: 'extend', id, at, remaining, searches: 0, caps }) : 0
       return this.#reply(message, { kind: 'extended', paidTokens })
     }
     this.#settle(message, operation)
@@ -216,8 +216,9 @@ export class SimAuthority implements LedgerTransaction {
     const at = this.#deps.now()
     const dayEnd = (Math.floor(at / dayMs) + 1) * dayMs
     const monthEnd = (Math.floor(at / monthMs) + 1) * monthMs
-    const request = { id, at, model: 'm', results: 1, requestedTokens: null, modelTokens }
-    return { ...options, ...request, dayEnd, monthEnd }
+    const request = { id, at, model: 'm', results: 1, requestedTokens: null, searches: 0, modelTokens }
+    const maximum = 'obeyed' as const
+    return { ...options, ...request, maximum, dayEnd, monthEnd }
   }
 
   #makeCheckedHold({ message, options, available }: CheckedHold): void {

@@ -133,7 +133,7 @@ describe('limits of a caller in a cluster', () => {
   test('request that the ledger rejects – does not count in the rate limit headers', { skip }, async (t) => {
     const { authority } = await openAuthority(t, await openLedger(t, () => 'pass'))
     const request = { id: 'req-1', keyId: 'key', model: 'm', inputTokens: 1, results: 1 }
-    const response = await authority.hold({ ...request, requestedTokens: null, stream: true })
+    const response = await authority.hold({ ...request, requestedTokens: null, searches: 0, stream: true })
     assert.ok(!response.granted)
     assert.equal(response.code, 'insufficient_quota')
     assert.equal(response.rates?.limitRequests, 10)

@@ -151,10 +151,10 @@ export class Authority {
   }
 
   /** Extends a stream's hold. Returns the output tokens that are held in total, unchanged if no money is left. */
-  extend(id: string, remaining: number): Decided<number> {
+  extend(id: string, remaining: number, searches: number): Decided<number> {
     const { store, directory, now } = this.#deps
     const caps = capsOfHold(directory, store.state.holds.get(id))
-    return store.decide({ kind: 'extend', id, at: now(), remaining, caps })
+    return store.decide({ kind: 'extend', id, at: now(), remaining, searches, caps })
   }
 
   /** Records how far a stream has come. */

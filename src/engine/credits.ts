@@ -27,16 +27,14 @@ export interface CreditReceipt {
   readonly isNew: boolean
 }
 
+type CreditStore = Pick<LedgerStore, 'enterCredit' | 'keepsOverruns'>
+
 export class Credits {
-  readonly #store: Pick<LedgerStore, 'enterCredit'>
+  readonly #store: CreditStore
   readonly #spendNotifications: SpendNotifications
   readonly #now: () => number
 
-  constructor(
-    store: Pick<LedgerStore, 'enterCredit'>,
-    spendNotifications: SpendNotifications,
-    now: () => number,
-  ) {
+  constructor(store: CreditStore, spendNotifications: SpendNotifications, now: () => number) {
     this.#store = store
     this.#spendNotifications = spendNotifications
     this.#now = now
@@ -51,7 +49,9 @@ export class Credits {
   async enterWithId(id: string, order: Omit<CreditRequest, 'idempotencyKey'>): Promise<CreditReceipt> {
     const { account, amount, source, reason } = order
     const credit = { id, at: this.#now(), account, amount, source, reason }
-    const result = requireStored(await this.#store.enterCredit(id, { kind: 'credit', credit }))
+    const keepsOverrun = amount > 0n && (await this.#store.keepsOverruns())
+    const operation = { kind: 'credit', credit, keepsOverrun } as const
+    const result = requireStored(await this.#store.enterCredit(id, operation))
     if (result.kind === 'too-much') {
       const message = `At most ${formatAmount(result.free)} can be taken back.`
       throw apiError('conflict', { param: 'amount', message })

@@ -91,6 +91,13 @@ export function ledgerDenialError(
       const retryAfterMs = Math.max(1000, denial.resumesAt - now)
       return { code: 'rate_limit_exceeded', detail: { message, retryAfterMs } }
     }
+    case 'one-at-a-time': {
+      const reason = denial.overran
+        ? 'An earlier response cost more than this account could pay. Until its next credit, one request runs at a time.'
+        : 'The balance does not cover several requests for this model at once.'
+      const message = `${reason} Try again when the running request has ended.`
+      return { code: 'rate_limit_exceeded', detail: { message, retryAfterMs: 1000 } }
+    }
     case 'known':
       return { code: 'server_error', detail: {} }
   }

@@ -7,7 +7,7 @@ import type { Rejection } from './rejection.ts'
 /** Calls of workers for requests. Every result except that of a hold is sent once it is durable. */
 export interface LedgerCalls {
   hold(request: HoldRequest): HoldResponse
-  extend(id: string, remaining: number): number
+  extend(id: string, remaining: number, searches: number): number
   mark(id: string, inputTokens: number, outputTokens: number): void
   /** Nanos in decimal. */
   settle(request: SettleRequest): string

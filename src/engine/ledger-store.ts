@@ -28,6 +28,8 @@ export interface LedgerStore {
     id: string,
     operation: Operation<Kind> & Operation,
   ): Promise<Results[Kind] | null>
+  /** Whether nodes of an earlier release run, which cannot read that a credit ends the restrictions of an overrun. */
+  keepsOverruns(): Promise<boolean>
   /** The owners as of the last decision. */
   readOwners(ids: readonly string[]): Promise<readonly Owner[]>
 }

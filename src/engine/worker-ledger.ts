@@ -74,8 +74,8 @@ export class WorkerLedger implements BatchedHandlers<LedgerCalls> {
     channel.reply(callId, response)
   }
 
-  extend(callId: number, id: string, remaining: number): void {
-    this.#reply(callId, this.#authority.extend(id, remaining))
+  extend(callId: number, id: string, remaining: number, searches: number): void {
+    this.#reply(callId, this.#authority.extend(id, remaining, searches))
   }
 
   mark(callId: number, id: string, inputTokens: number, outputTokens: number): void {

@@ -196,6 +196,7 @@ function applyCredited(state: LedgerState, event: Credited): void {
   state.credits.set(event.id, event.amount)
   const account = getOrCreateOwner(state, accountOwner(event.account))
   account.balance += event.amount
+  if (event.endsOverrun) account.overran = false
   assertCovered(account, event.id)
 }
 

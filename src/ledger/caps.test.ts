@@ -52,6 +52,8 @@ describe('spend caps', () => {
         assert.ok(spent + owner.held <= 1000n)
       }
       assert.ok(spent + books.account().held > 1000n - 16n)
+      // Ends the restrictions of an overrun.
+      books.credit(1n)
       assert.equal('event' in books.hold('next day', { ...day(1), caps }), unit === 'day')
     })
   }
@@ -215,6 +217,8 @@ describe('spend caps', () => {
             'charged up to what the day in which the hold was made leaves',
           )
           take(bucket, charge - held)
+          // Otherwise its requests would run one at a time.
+          if (settled && settled.overrun > 0n) books.credit(1n, `after ${id}`)
         }
         for (const [index, { passMs, tokens, action, pick }] of schedule.entries()) {
           at += passMs
@@ -223,7 +227,7 @@ describe('spend caps', () => {
           if (action === 'zone') zone = zones[pick % zones.length] ?? zone
           else if (action === 'extend' && one) {
             const before = books.state.holds.get(one.id)?.amount ?? 0n
-            ledger.extend(books.state, { id: one.id, at, remaining: tokens, caps })
+            ledger.extend(books.state, { id: one.id, at, remaining: tokens, searches: 0, caps })
             take(one.bucket, (books.state.holds.get(one.id)?.amount ?? 0n) - before)
           } else if (action === 'end' && one) {
             settle(one.id, one.bucket, tokens)

@@ -113,13 +113,13 @@ function settle(
   { request, storedResponse, otherPrice, at, caps }: Operations['settle'],
 ): bigint {
   const { state } = transaction
-  const { id, usage, cause, outcome } = request
+  const { id, usage, bound, cause, outcome } = request
   const held = state.holds.get(id)
   if (!held) {
     settleLate(transaction, request, at)
     return 0n
   }
-  const settled = usage && ledger.settle(state, { id, at, usage, cause, caps, otherPrice })
+  const settled = usage && ledger.settle(state, { id, at, usage, bound, cause, caps, otherPrice })
   const event = settled ?? ledger.release(state, { id, at })
   if (event) transaction.addEvent(event, heldOwners(held), held.account)
   const charge = settled?.charge ?? 0n
@@ -157,10 +157,13 @@ function expire(
   return bill?.charge ?? 0n
 }
 
-function credit(transaction: LedgerTransaction, { credit: operation }: Operations['credit']): CreditResult {
+function credit(
+  transaction: LedgerTransaction,
+  { credit: operation, keepsOverrun }: Operations['credit'],
+): CreditResult {
   const { state } = transaction
   const { account } = operation
-  const event = ledger.credit(state, operation)
+  const event = ledger.credit(state, operation, keepsOverrun)
   const { balance, held } = ownerOf(state, accountOwner(account))
   if (event === 'known') {
     const amount = state.credits.get(toValidText(operation.id)) ?? 0n

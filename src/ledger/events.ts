@@ -76,6 +76,8 @@ export interface Credited extends EventOf<'credited'> {
   readonly amount: bigint
   readonly source: CreditKind
   readonly reason: string
+  /** The account had caused an overrun, whose restrictions end. */
+  readonly endsOverrun?: true | undefined
 }
 
 /**

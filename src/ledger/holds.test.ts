@@ -10,17 +10,25 @@ const hidden: HoldOptions = { ...streamHold, mode: 'hidden' }
 describe('sizeOfHold', () => {
   test('a stream with enough balance – holds input and 2,048 tokens, leaves the maximum unchanged', () => {
     const size = sizeOfHold({ ...streamHold, inputTokens: 100 }, 1_000_000n)
-    assert.deepEqual(size, { amount: 2148n, outputTokens: 2048, maximumTokens: null })
+    assert.partialDeepStrictEqual(size, { amount: 2148n, outputTokens: 2048, maximumTokens: null })
   })
 
   test('a stream with little balance – holds a sixteenth and lowers the maximum', () => {
-    assert.deepEqual(sizeOfHold(streamHold, 16_000n), {
+    assert.partialDeepStrictEqual(sizeOfHold(streamHold, 16_000n), {
       amount: 1000n,
       outputTokens: 1000,
       maximumTokens: 16_000,
     })
-    assert.deepEqual(sizeOfHold(streamHold, 500n), { amount: 64n, outputTokens: 64, maximumTokens: 500 })
-    assert.deepEqual(sizeOfHold(streamHold, 40n), { amount: 40n, outputTokens: 40, maximumTokens: 40 })
+    assert.partialDeepStrictEqual(sizeOfHold(streamHold, 500n), {
+      amount: 64n,
+      outputTokens: 64,
+      maximumTokens: 500,
+    })
+    assert.partialDeepStrictEqual(sizeOfHold(streamHold, 40n), {
+      amount: 40n,
+      outputTokens: 40,
+      maximumTokens: 40,
+    })
   })
 
   test('fewer than 16 affordable output tokens – rejected unless the caller asks for fewer', () => {
@@ -36,16 +44,20 @@ describe('sizeOfHold', () => {
 
   test('a non-streaming request – is held at the caller’s maximum, lowered to what is affordable', () => {
     const requested = { ...nonStreamingHold, requestedTokens: 4000 }
-    assert.deepEqual(sizeOfHold(requested, 10_000n), {
+    assert.partialDeepStrictEqual(sizeOfHold(requested, 10_000n), {
       amount: 4000n,
       outputTokens: 4000,
       maximumTokens: null,
     })
-    assert.deepEqual(sizeOfHold(requested, 3000n), { amount: 3000n, outputTokens: 3000, maximumTokens: 3000 })
+    assert.partialDeepStrictEqual(sizeOfHold(requested, 3000n), {
+      amount: 3000n,
+      outputTokens: 3000,
+      maximumTokens: 3000,
+    })
   })
 
   test('a non-streaming request without maximum – is held at 1,024 tokens or a sixteenth', () => {
-    assert.deepEqual(sizeOfHold(nonStreamingHold, 10_000n), {
+    assert.partialDeepStrictEqual(sizeOfHold(nonStreamingHold, 10_000n), {
       amount: 1024n,
       outputTokens: 1024,
       maximumTokens: 1024,
@@ -57,7 +69,7 @@ describe('sizeOfHold', () => {
 
   test('a maximum above the model’s – is passed on, and held at the model’s', () => {
     const size = sizeOfHold({ ...nonStreamingHold, modelTokens: 1000, requestedTokens: 5000 }, 100_000n)
-    assert.deepEqual(size, { amount: 1000n, outputTokens: 1000, maximumTokens: null })
+    assert.partialDeepStrictEqual(size, { amount: 1000n, outputTokens: 1000, maximumTokens: null })
   })
 
   test('hidden reasoning – is held at 8,192 tokens, streaming or not; less is rejected', () => {
@@ -68,23 +80,66 @@ describe('sizeOfHold', () => {
   })
 
   test('n results – multiply the hold and divide the maximum', () => {
-    assert.deepEqual(sizeOfHold({ ...nonStreamingHold, results: 4, requestedTokens: 500 }, 10_000n), {
-      amount: 2000n,
-      outputTokens: 2000,
-      maximumTokens: null,
-    })
-    assert.deepEqual(sizeOfHold({ ...nonStreamingHold, results: 4, requestedTokens: 500 }, 1000n), {
-      amount: 1000n,
-      outputTokens: 1000,
-      maximumTokens: 250,
-    })
+    assert.partialDeepStrictEqual(
+      sizeOfHold({ ...nonStreamingHold, results: 4, requestedTokens: 500 }, 10_000n),
+      {
+        amount: 2000n,
+        outputTokens: 2000,
+        maximumTokens: null,
+      },
+    )
+    assert.partialDeepStrictEqual(
+      sizeOfHold({ ...nonStreamingHold, results: 4, requestedTokens: 500 }, 1000n),
+      {
+        amount: 1000n,
+        outputTokens: 1000,
+        maximumTokens: 250,
+      },
+    )
     assert.equal(sizeOfHold({ ...nonStreamingHold, results: 4 }, 63n), null)
     assert.equal(sizeOfHold({ ...streamHold, results: 4 }, 2000n)?.maximumTokens, 500)
   })
 
+  test('a small maximum on a route not seen to obey it – holds what none would', () => {
+    const given = { requestedTokens: 10, maximum: 'unseen' } as const
+    for (const [mode, outputTokens] of [
+      ['stream', 2048],
+      ['non-streaming', 1024],
+      ['hidden', 8192],
+    ] as const) {
+      const size = sizeOfHold({ ...streamHold, ...given, mode }, 1_000_000n)
+      assert.deepEqual(size, {
+        amount: BigInt(outputTokens),
+        outputTokens,
+        maximumTokens: null,
+        isAll: false,
+      })
+    }
+    assert.partialDeepStrictEqual(sizeOfHold({ ...streamHold, ...given }, 16_000n), { outputTokens: 1000 })
+    const large = { ...nonStreamingHold, ...given, requestedTokens: 4000 }
+    assert.partialDeepStrictEqual(sizeOfHold(large, 1_000_000n), { outputTokens: 4000, isAll: false })
+    assert.partialDeepStrictEqual(sizeOfHold(large, 2000n), { maximumTokens: 2000, isAll: false })
+    const poor = { amount: 700n, outputTokens: 700, maximumTokens: null, isAll: true }
+    assert.deepEqual(sizeOfHold({ ...nonStreamingHold, ...given }, 700n), poor)
+    assert.equal(sizeOfHold({ ...nonStreamingHold, ...given }, 9n), null)
+    const small = { ...nonStreamingHold, ...given, modelTokens: 512 }
+    assert.partialDeepStrictEqual(sizeOfHold(small, 700n), { outputTokens: 512, isAll: false })
+  })
+
+  test('a route that exceeded a maximum – holds the model’s maximum, streaming or not', () => {
+    for (const mode of ['stream', 'non-streaming', 'hidden'] as const) {
+      const given = { ...streamHold, maximum: 'exceeded', modelTokens: 8000, mode } as const
+      const whole = { amount: 8000n, outputTokens: 8000, maximumTokens: null, isAll: false }
+      assert.deepEqual(sizeOfHold({ ...given, requestedTokens: 10 }, 1_000_000n), whole)
+      assert.deepEqual(sizeOfHold(given, 1_000_000n), whole)
+      const poor = { amount: 500n, outputTokens: 500, isAll: true }
+      assert.deepEqual(sizeOfHold({ ...given, requestedTokens: 10 }, 500n), { ...poor, maximumTokens: null })
+    }
+  })
+
   test('a free model – is always affordable', () => {
     const free = { ...nanoPrice, input: 0n, output: 0n }
-    assert.deepEqual(sizeOfHold({ ...streamHold, price: free, inputTokens: 9999 }, 0n), {
+    assert.partialDeepStrictEqual(sizeOfHold({ ...streamHold, price: free, inputTokens: 9999 }, 0n), {
       amount: 0n,
       outputTokens: 2048,
       maximumTokens: null,
@@ -110,6 +165,8 @@ describe('sizeOfHold', () => {
       }),
       factorPpm: fc.integer({ min: 0, max: 3_000_000 }),
       inputTokens: fc.nat(100_000),
+      searches: fc.constant(0),
+      maximum: fc.constantFrom('unseen', 'obeyed', 'exceeded'),
       results: fc.integer({ min: 1, max: 8 }),
       requestedTokens: fc.option(fc.integer({ min: 1, max: 200_000 })),
       modelTokens: fc.integer({ min: 1, max: 200_000 }),

@@ -3,7 +3,7 @@
  * cannot be extended and is held at its maximum. A model with hidden reasoning is held like a non-streaming
  * request, but at a larger default. docs/money.md, "Holds", has the sizes.
  */
-import { maxCostOf, affordableOutputTokens, type Price } from './price.ts'
+import { maxCostOf, affordableOutputTokens, searchFees, type Price } from './price.ts'
 
 export const streamChunkTokens = 2048
 export const minChunkTokens = 64
@@ -13,16 +13,24 @@ export const hiddenReasoningTokens = 8192
 /** A hold takes at most this fraction of the available money, so that many requests can run at once. */
 const holdDivisor = 16n
 
-export interface HoldOptions {
+/** What the cost of a request depends on besides its output. */
+interface PricedInput {
   readonly price: Price
   readonly factorPpm: number
   readonly inputTokens: number
+}
+
+export interface HoldOptions extends PricedInput {
+  /** Web searches that are held in addition. */
+  readonly searches: number
   /** The number of results requested. Each of them produces output. */
   readonly results: number
   /** The caller's maximum of output tokens per result, if given. */
   readonly requestedTokens: number | null
   /** The model's maximum of output tokens per result. */
   readonly modelTokens: number
+  /** Whether the model's upstreams have been seen to obey a maximum of output tokens. */
+  readonly maximum: 'unseen' | 'obeyed' | 'exceeded'
   /**
    * `stream`: held in chunks. `non-streaming`: held at its maximum. `hidden`: a model with hidden reasoning,
    * streaming or not.
@@ -38,13 +46,18 @@ export interface HoldSize {
    * The maximum per result to send to the upstream, if it has to be lower than the caller's. null: unchanged.
    */
   readonly maximumTokens: number | null
+  /**
+   * The upstream may write more than the account can pay for, whatever maximum it is sent: only one such request of an
+   * account may run at once.
+   */
+  readonly isAll: boolean
 }
 
 /**
  * Output tokens, over all results, that a sixteenth of the available money pays for in addition to the input.
  * At least 0.
  */
-function tokensPerHoldShare(options: HoldOptions, available: bigint, maxTokens: number): number {
+function tokensPerHoldShare(options: PricedInput, available: bigint, maxTokens: number): number {
   const { price, factorPpm, inputTokens } = options
   return Math.max(
     0,
@@ -52,38 +65,51 @@ function tokensPerHoldShare(options: HoldOptions, available: bigint, maxTokens: 
   )
 }
 
+/**
+ * The output tokens per result that a request may cause. On a route that has not been seen to obey the maximum, a small
+ * maximum holds no less than none would; on one that exceeded it, nothing less than the model's maximum is safe.
+ */
+function possibleTokens({ requestedTokens, modelTokens, maximum, mode }: HoldOptions): number {
+  if (requestedTokens === null || maximum === 'exceeded') return modelTokens
+  if (maximum === 'obeyed') return Math.min(requestedTokens, modelTokens)
+  const minTokens = mode === 'stream' ? streamChunkTokens : defaultTokensOf(mode)
+  return Math.min(Math.max(requestedTokens, minTokens), modelTokens)
+}
+
+function defaultTokensOf(mode: HoldOptions['mode']): number {
+  return mode === 'hidden' ? hiddenReasoningTokens : nonStreamingTokens
+}
+
 /** The size of a new hold, or `null` if the available money does not pay for a useful response. */
 export function sizeOfHold(options: HoldOptions, available: bigint): HoldSize | null {
-  const { price, factorPpm, inputTokens, results } = options
-  const requested = Math.min(options.requestedTokens ?? options.modelTokens, options.modelTokens)
-  const maxTokens = requested * results
-  const affordable = affordableOutputTokens(price, inputTokens, available, { factorPpm, maxTokens })
-  const defaultTokens = options.mode === 'hidden' ? hiddenReasoningTokens : nonStreamingTokens
-  const minTokens = Math.min(requested, options.mode === 'hidden' ? defaultTokens : minOutputTokens)
+  const { price, factorPpm, inputTokens, results, searches, mode, maximum, requestedTokens } = options
+  const fees = searchFees(price, searches, factorPpm)
+  const left = available - fees
+  const requested = Math.min(requestedTokens ?? options.modelTokens, options.modelTokens)
+  const possible = possibleTokens(options)
+  const maxTokens = possible * results
+  const affordable = affordableOutputTokens(price, inputTokens, left, { factorPpm, maxTokens })
+  const minTokens = Math.min(requested, mode === 'hidden' ? hiddenReasoningTokens : minOutputTokens)
   const affordablePerResult = Math.floor(affordable / results)
   if (affordable < 0 || affordablePerResult < minTokens) return null
+  const maximumTokens = affordablePerResult < requested ? affordablePerResult : null
 
-  if (options.mode === 'stream') {
-    const chunk = Math.min(
-      streamChunkTokens,
-      Math.max(minChunkTokens, tokensPerHoldShare(options, available, maxTokens)),
-    )
-    const outputTokens = Math.min(chunk, affordable)
-    return {
-      amount: maxCostOf(price, inputTokens, outputTokens, factorPpm),
-      outputTokens,
-      maximumTokens: affordablePerResult < requested ? affordablePerResult : null,
-    }
+  if (mode === 'stream' && maximum !== 'exceeded') {
+    const share = tokensPerHoldShare(options, left, maxTokens)
+    const outputTokens = Math.min(Math.max(minChunkTokens, share), streamChunkTokens, affordable)
+    const amount = maxCostOf(price, inputTokens, outputTokens, factorPpm) + fees
+    return { amount, outputTokens, maximumTokens, isAll: false }
   }
-  const defaultPerResult = Math.max(
-    defaultTokens,
-    Math.floor(tokensPerHoldShare(options, available, maxTokens) / results),
-  )
-  const perResult = Math.min(affordablePerResult, requested, options.requestedTokens ?? defaultPerResult)
+  const share = Math.floor(tokensPerHoldShare(options, left, maxTokens) / results)
+  const usesDefault = requestedTokens === null && maximum !== 'exceeded'
+  const wanted = usesDefault ? Math.max(defaultTokensOf(mode), share) : possible
+  const perResult = Math.min(affordablePerResult, wanted, possible)
+  const neededTokens = { obeyed: 0, unseen: defaultTokensOf(mode), exceeded: possible }[maximum]
   return {
-    amount: maxCostOf(price, inputTokens, perResult * results, factorPpm),
+    amount: maxCostOf(price, inputTokens, perResult * results, factorPpm) + fees,
     outputTokens: perResult * results,
     maximumTokens: perResult < requested ? perResult : null,
+    isAll: perResult < Math.min(neededTokens, possible),
   }
 }
 
@@ -91,11 +117,11 @@ export function sizeOfHold(options: HoldOptions, available: bigint): HoldSize | 
  * The next chunk of a running stream, in tokens; 0 if the money does not even pay for the smallest useful
  * one. `remaining` is how many output tokens the stream may still produce.
  */
-export function sizeOfExtension(options: HoldOptions, available: bigint, remaining: number): number {
-  const extensionOptions: HoldOptions = {
-    ...options,
+export function sizeOfExtension(held: PricedInput, available: bigint, remaining: number): number {
+  const extensionOptions: PricedInput = {
+    factorPpm: held.factorPpm,
     inputTokens: 0,
-    price: { ...options.price, perRequest: 0n },
+    price: { ...held.price, perRequest: 0n },
   }
   const affordable = tokensPerHoldShare(extensionOptions, available * holdDivisor, remaining)
   const chunk = Math.max(minChunkTokens, tokensPerHoldShare(extensionOptions, available, streamChunkTokens))

@@ -101,7 +101,16 @@ function encodeEvent(event: LedgerEvent): Cell[] {
     case 'released':
       return ['r', id, at]
     case 'credited':
-      return ['c', id, at, event.account, nanosText(event.amount), event.source, event.reason]
+      return [
+        'c',
+        id,
+        at,
+        event.account,
+        nanosText(event.amount),
+        event.source,
+        event.reason,
+        ...(event.endsOverrun ? [1] : []),
+      ]
     case 'late':
       return ['l', id, at, event.account, nanosText(event.overrun)]
     case 'reopened': {
@@ -206,6 +215,7 @@ function decodeEvent(cells: CellReader): LedgerEvent {
         amount: cells.nanos(),
         source: cells.text() as CreditKind,
         reason: cells.text(),
+        endsOverrun: cells.isAtEnd ? undefined : true,
       }
     case 'l':
       return { kind: 'late', id, at, account: cells.text(), overrun: cells.nanos() }

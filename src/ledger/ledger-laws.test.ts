@@ -48,7 +48,10 @@ function runSteps(steps: typeof operations extends fc.Arbitrary<infer Value> ? V
     else if (action === 'extend') books.extend(id, 10_000, caps)
     else if (action === 'mark') books.mark(id, tokens, 5)
     else if (action === 'settle')
-      books.settle(id, usageOf(tokens, tokens), caps, amount % 2n ? cheaperPrice : undefined)
+      books.settle(id, usageOf(tokens, tokens), caps, {
+        ...(amount % 2n ? { otherPrice: cheaperPrice } : {}),
+        ...(amount % 3n ? { bound: usageOf(tokens, tokens >> 1) } : {}),
+      })
     else if (action === 'release') books.release(id)
     else books.expire(id)
     assertMoneyConserved(books.state)

@@ -37,7 +37,9 @@ export const streamHold: HoldOptions = {
   inputTokens: 0,
   results: 1,
   requestedTokens: null,
+  searches: 0,
   modelTokens: 131_072,
+  maximum: 'obeyed',
   mode: 'stream',
 }
 
@@ -99,8 +101,14 @@ export class TestLedger {
     return result
   }
 
-  extend(id: string, remaining = 100_000, caps: Partial<Caps> = {}): number | null {
-    const granted = ledger.extend(this.state, { id, at: 2, remaining, caps: { ...noCaps, ...caps } })
+  extend(id: string, remaining = 100_000, caps: Partial<Caps> = {}, searches = 0): number | null {
+    const granted = ledger.extend(this.state, {
+      id,
+      at: 2,
+      remaining,
+      searches,
+      caps: { ...noCaps, ...caps },
+    })
     this.#record(granted)
     return granted?.outputTokens ?? null
   }
@@ -113,10 +121,10 @@ export class TestLedger {
     id: string,
     usage: Usage,
     caps: Partial<Caps> = {},
-    otherPrice?: Price,
+    { otherPrice, bound }: { otherPrice?: Price; bound?: Usage } = {},
   ): { charge: bigint; overrun: bigint } | null {
     const at = { id, at: 4, cause: 'provider' as const }
-    const operation = { ...at, usage, caps: { ...noCaps, ...caps }, otherPrice }
+    const operation = { ...at, usage, bound, caps: { ...noCaps, ...caps }, otherPrice }
     const settled = ledger.settle(this.state, operation)
     this.#record(settled)
     return settled && { charge: settled.charge, overrun: settled.overrun }

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { apply, LedgerInvariantError } from './apply.ts'
+import { decodeEvents, encodeEvents } from './journal.ts'
+import * as ledger from './operations.ts'
 import type { LedgerEvent } from './events.ts'
 import { assertMoneyConserved, nanoPrice, TestLedger, usageOf } from './ledger.fixture.ts'
 import { emptyState } from './state.ts'
@@ -56,7 +58,7 @@ describe('ledger operations', () => {
     assert.equal(books.account().overran, false)
   })
 
-  test('overrun – is not charged, and the account is held higher afterwards', () => {
+  test('overrun – is not charged; holds assume twice the input until the next credit', () => {
     const books = new TestLedger()
     books.credit(3000n)
     books.hold('r')
@@ -68,9 +70,81 @@ describe('ledger operations', () => {
     assert.equal(books.account().balance, other)
     assert.equal(books.state.overrun, overrun)
     books.settle('other', usageOf(0, 1))
+    books.hold('next', { inputTokens: 5 })
+    assert.equal(books.state.holds.get('next')?.inputTokens, 10)
     books.credit(100_000n)
-    books.hold('next', { inputTokens: 50 })
-    assert.equal(books.state.holds.get('next')?.inputTokens, 100)
+    books.hold('later', { inputTokens: 5 })
+    assert.equal(books.state.holds.get('later')?.inputTokens, 5)
+    const replayed = emptyState()
+    for (const event of decodeEvents(encodeEvents(books.events))) apply(replayed, event)
+    assert.equal(replayed.owners.get('a:one')?.overran, false)
+  })
+
+  test('after an overrun – one request runs at a time, until the next positive credit', () => {
+    const books = new TestLedger()
+    books.credit(3000n)
+    books.hold('r')
+    books.settle('r', usageOf(0, 2000), {}, { bound: usageOf(0, 100) })
+    const denied = { kind: 'one-at-a-time', overran: true }
+    assert.ok('event' in books.hold('alone'))
+    assert.deepEqual(books.hold('second'), denied)
+    assert.ok('event' in books.hold('free', { price: { ...nanoPrice, input: 0n, output: 0n } }))
+    books.credit(-1n, 'debit')
+    assert.deepEqual(books.hold('second'), denied)
+    books.credit(1n, 'credit')
+    assert.ok('event' in books.hold('second'))
+  })
+
+  test('an overrun while nodes of earlier releases run – is not ended by a credit', () => {
+    const books = new TestLedger()
+    books.credit(100n)
+    books.hold('r')
+    books.settle('r', usageOf(0, 2000))
+    const credit = { id: 'c', at: 0, account: 'one', amount: 5n, source: 'credit', reason: 'a test' } as const
+    ledger.credit(books.state, credit, true)
+    assert.equal(books.account().overran, true)
+  })
+
+  test('a bound of the usage – is charged at most; the rest of the cost is overrun', () => {
+    const books = new TestLedger()
+    books.credit(10_000n)
+    books.hold('r')
+    const { charge, overrun } =
+      books.settle('r', usageOf(0, 5000), {}, { bound: usageOf(0, 70) }) ?? assert.fail()
+    assert.deepEqual([charge, overrun], [70n, 4930n])
+    books.credit(1n)
+    books.hold('above')
+    const { charge: whole } =
+      books.settle('above', usageOf(0, 60), {}, { bound: usageOf(0, 70) }) ?? assert.fail()
+    assert.equal(whole, 60n)
+    assert.equal(books.account().balance, 10_001n - 130n)
+  })
+
+  test('a request that may cost all there is – is admitted only while none other runs', () => {
+    const books = new TestLedger()
+    books.credit(1500n)
+    const unseen = { mode: 'non-streaming', maximum: 'unseen', requestedTokens: 1 } as const
+    assert.ok('event' in books.hold('first', unseen))
+    assert.equal(books.account().held, 1024n)
+    assert.deepEqual(books.hold('second', unseen), { kind: 'one-at-a-time', overran: false })
+    assert.ok('event' in books.hold('obeyed', { ...unseen, maximum: 'obeyed' }))
+    for (const id of ['first', 'obeyed']) books.release(id)
+    assert.ok('event' in books.hold('alone', { ...unseen, maximum: 'exceeded' }))
+    assert.equal(books.account().held, 1500n)
+    assert.deepEqual(books.hold('beside', unseen), { kind: 'balance' })
+  })
+
+  test('web searches – are held with the request and with its extensions', () => {
+    const books = new TestLedger()
+    books.credit(10_000n)
+    const price = { ...nanoPrice, perSearch: 1000n }
+    books.hold('r', { price, searches: 2, requestedTokens: 100 })
+    assert.equal(books.account().held, 2100n)
+    assert.equal(books.extend('r', 50, {}, 3), 150)
+    assert.equal(books.account().held, 5150n)
+    assert.equal(books.extend('r', 50, {}, 5), null)
+    assert.equal(books.account().held, 5150n)
+    assert.deepEqual(books.hold('other', { price, searches: 5 }), { kind: 'balance' })
   })
 
   test('expire – charges the last mark, at most what was paid for, and nothing without a mark', () => {
@@ -131,9 +205,15 @@ describe('ledger operations', () => {
     const half = { ...nanoPrice, version: 7, output: nanoPrice.output / 2n }
     const double = { ...nanoPrice, version: 8, output: nanoPrice.output * 2n }
     books.hold('lower')
-    assert.deepEqual(books.settle('lower', usageOf(0, 100), {}, half), { charge: 50n, overrun: 0n })
+    assert.deepEqual(books.settle('lower', usageOf(0, 100), {}, { otherPrice: half }), {
+      charge: 50n,
+      overrun: 0n,
+    })
     books.hold('higher')
-    assert.deepEqual(books.settle('higher', usageOf(0, 100), {}, double), { charge: 100n, overrun: 0n })
+    assert.deepEqual(books.settle('higher', usageOf(0, 100), {}, { otherPrice: double }), {
+      charge: 100n,
+      overrun: 0n,
+    })
     assert.equal(books.account().balance, 9850n)
   })
 

@@ -26,7 +26,7 @@ import type {
   Settled,
   SettleCause,
 } from './events.ts'
-import { maxCostOf, costOf, type Price, type Usage } from './price.ts'
+import { maxCostOf, costOf, searchFees, type Price, type Usage } from './price.ts'
 import { sizeOfExtension, sizeOfHold, type HoldOptions } from './holds.ts'
 import { toValidText } from '../lib/valid-text.ts'
 import { accountOwner, claimId, keyOwner, modelOwner, ownerOf, type Hold, type LedgerState } from './state.ts'
@@ -67,6 +67,8 @@ export function hold(state: LedgerState, operation: HoldOperation): GrantedHold 
   const options = inputTokens === operation.inputTokens ? operation : { ...operation, inputTokens }
   const size = sizeOfHold(options, availableNanos(account, key, caps))
   if (size === null) return denialOf(options, remainingByLimit(account, key, caps), periods)
+  if ((size.isAll || account.overran) && account.held > 0n && size.amount > 0n)
+    return { kind: 'one-at-a-time', overran: account.overran }
   if (caps.accountRequestsPerDay !== null && account.dayRequests >= caps.accountRequestsPerDay) {
     return { kind: 'requests-per-day', of: 'account', resumesAt: periods.dayEnd }
   }
@@ -103,24 +105,27 @@ export interface ExtendOperation {
   readonly at: number
   /** Output tokens that the stream may still produce. */
   readonly remaining: number
+  /** Web searches to hold in addition. */
+  readonly searches: number
   readonly caps: Caps
 }
 
-/** Extends the hold of a running stream. `null` if the money pays for nothing useful or the hold has ended. */
+/**
+ * Extends the hold of a running stream by the next chunk, and by web searches. `null` if the money does not pay for the
+ * searches and something useful, or the hold has ended.
+ */
 export function extend(state: LedgerState, operation: ExtendOperation): Extended | null {
   const held = state.holds.get(operation.id)
   if (!held) return null
-  const options: HoldOptions = {
-    ...held,
-    results: 1,
-    requestedTokens: null,
-    modelTokens: operation.remaining,
-    mode: 'stream',
-  }
-  const tokens = sizeOfExtension(options, availableForHold(state, held, operation.caps), operation.remaining)
+  const { price, inputTokens, factorPpm } = held
+  const fees = searchFees(price, operation.searches, factorPpm)
+  const available = availableForHold(state, held, operation.caps) - fees
+  if (available < 0n) return null
+  const tokens = sizeOfExtension(held, available, operation.remaining)
   if (tokens === 0) return null
   const outputTokens = held.outputTokens + tokens
-  const amount = maxCostOf(held.price, held.inputTokens, outputTokens, held.factorPpm) - held.amount
+  const paid = maxCostOf(price, inputTokens, held.outputTokens, factorPpm)
+  const amount = maxCostOf(price, inputTokens, outputTokens, factorPpm) - paid + fees
   return applied(state, { kind: 'extended', id: held.id, at: operation.at, amount, outputTokens })
 }
 
@@ -136,16 +141,19 @@ export function mark(state: LedgerState, operation: Omit<Marked, 'kind'>): Marke
   return applied(state, { kind: 'marked', id, at, inputTokens, outputTokens })
 }
 
+function smaller(a: bigint, b: bigint): bigint {
+  return a < b ? a : b
+}
+
 /** What usage costs before what is available is known: the lower of both prices. */
 export function costOfUsage({ price, factorPpm }: Hold, usage: Usage, otherPrice: Price | undefined): bigint {
   const cost = costOf(price, usage, factorPpm)
-  const other = otherPrice ? costOf(otherPrice, usage, factorPpm) : cost
-  return other < cost ? other : cost
+  return otherPrice ? smaller(costOf(otherPrice, usage, factorPpm), cost) : cost
 }
 
 /**
- * Ends a hold with its bill. A cost above the hold is charged to what is still available; the rest is not
- * charged and counts as overrun. `null` if the hold has already ended: nothing is charged twice.
+ * Ends a hold with its bill. A cost above the hold is charged to what is still available, and at most the cost of
+ * `bound`; the rest is not charged and counts as overrun. `null` if the hold has already ended: nothing is charged twice.
  */
 export function settle(
   state: LedgerState,
@@ -153,6 +161,7 @@ export function settle(
     id: string
     at: number
     usage: Usage
+    bound?: Usage | undefined
     cause: SettleCause
     caps: Caps
     /** The price of a fallback model that answered in place of the requested one. Used if it costs less. */
@@ -161,11 +170,12 @@ export function settle(
 ): Settled | null {
   const held = state.holds.get(operation.id)
   if (!held) return null
-  const { id, at, usage, cause, otherPrice } = operation
+  const { id, at, usage, bound, cause, otherPrice } = operation
   const cost = costOfUsage(held, usage, otherPrice)
+  const billed = bound ? smaller(cost, costOfUsage(held, bound, otherPrice)) : cost
   const isOther = otherPrice !== undefined && cost < costOf(held.price, usage, held.factorPpm)
   const maxCharge = held.amount + availableForHold(state, held, operation.caps)
-  const charge = cost <= maxCharge ? cost : maxCharge
+  const charge = smaller(billed, maxCharge)
   const overrun = cost - charge
   const settled = { kind: 'settled', id, at, cause, usage, charge, overrun } as const
   return applied<Settled>(state, isOther ? { ...settled, price: otherPrice } : settled)
@@ -219,6 +229,7 @@ const maxBalance = 4n * 10n ** 18n
 export function credit(
   state: LedgerState,
   operation: CreditOperation,
+  keepsOverrun = false,
 ): Credited | 'known' | 'too-much' | 'too-large' {
   // The journal keeps any text, but the columns of the entries only valid text; both must have the same.
   const [id, reason] = [toValidText(operation.id), toValidText(operation.reason)]
@@ -227,5 +238,7 @@ export function credit(
   const balance = owner.balance + operation.amount
   if (operation.amount < 0n && balance < owner.held) return 'too-much'
   if (balance > maxBalance) return 'too-large'
-  return applied(state, { kind: 'credited', ...operation, id, reason })
+  const { kind, at, account, amount, source } = { kind: 'credited', ...operation } as const
+  const endsOverrun = owner.overran && amount > 0n && !keepsOverrun ? true : undefined
+  return applied(state, { kind, id, at, account, amount, source, reason, endsOverrun })
 }

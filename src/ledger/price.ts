@@ -74,6 +74,12 @@ function larger(a: bigint, b: bigint | null): bigint {
   return b !== null && b > a ? b : a
 }
 
+/** The fees of this many web searches, in nanos. */
+export function searchFees({ perSearch }: Price, searches: number, factorPpm: number): bigint {
+  if (!perSearch || searches === 0) return 0n
+  return (BigInt(searches) * perSearch * BigInt(factorPpm) + million - 1n) / million
+}
+
 /** The maximum cost of this many tokens, whatever kinds they turn out to be. Web searches come on top. */
 export function maxCostOf(
   price: Price,

@@ -29,7 +29,10 @@ export interface Owner {
   monthSpent: bigint
   monthHeld: bigint
   totalSpent: bigint
-  /** The account has caused an overrun: from then on its holds assume twice the estimated input. */
+  /**
+   * The account has caused an overrun: until its next positive credit, its holds assume twice the estimated input, and
+   * only one of its requests runs at a time.
+   */
   overran: boolean
   /** Usually empty. Not stored: no hold is open after a start. */
   past: readonly PastPeriod[]

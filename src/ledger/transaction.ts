@@ -39,6 +39,8 @@ export interface RetiredHold extends Pick<Hold, 'account' | 'price' | 'factorPpm
 export interface SettleRequest {
   readonly id: string
   readonly usage: Usage | null
+  /** What the caller is charged for at most: the bound of the provider's invoice. Absent: `usage`. */
+  readonly bound?: Usage
   readonly cause: SettleCause
   /** The fallback model that served the request; `null`: the requested model did. */
   readonly servedModel: string | null
@@ -79,7 +81,11 @@ export interface Operations {
     /** The only upstream that can have responded; `null`: unknown. */
     readonly upstream: string | null
   }
-  readonly credit: { readonly credit: CreditOperation }
+  readonly credit: {
+    readonly credit: CreditOperation
+    /** Nodes of an earlier release run, which cannot read that a credit ends the restrictions of an overrun. */
+    readonly keepsOverrun?: boolean
+  }
   readonly trial: { readonly end: TrialEnd }
   readonly reopen: { readonly reopening: Reopening }
 }

@@ -39,6 +39,7 @@ export function requestHold(deps: RelayDeps, context: RelayContext): Promise<Hol
     inputTokens: inputEstimateForHold(request.bytes, request.embedded),
     results: request.n,
     requestedTokens: request.maxOutputTokens,
+    searches: 0,
     stream: request.stream,
   }
   if (claim) return holdWithClaim(deps, caller.accountId, holdRequest, claim)

@@ -22,6 +22,8 @@ export interface HoldRequest {
   readonly results: number
   /** The caller's maximum of output tokens per result; `null`: none. */
   readonly requestedTokens: number | null
+  /** Web searches that are held in addition, at the model's price per search. */
+  readonly searches: number
   readonly stream: boolean
   readonly claim?: IdempotencyClaimRequest | undefined
 }
@@ -59,9 +61,10 @@ export interface LedgerClient {
   balanceOf(accountId: string): Promise<bigint>
   /**
    * Extends a stream's hold by the next chunk. Resolves with the new total of output tokens that are paid for,
-   * unchanged if the account cannot pay for more. `remaining`: output tokens that the stream may still write.
+   * unchanged if the account cannot pay for more. `remaining`: output tokens that the stream may still write. `searches`:
+   * web searches to hold in addition.
    */
-  extend(id: string, remaining: number): Promise<number>
+  extend(id: string, remaining: number, searches: number): Promise<number>
   /** Marks how much has been received from the upstream. */
   mark(id: string, inputTokens: number, outputTokens: number): Promise<void>
   /** Settles a hold; resolves with the nanos charged. The response is stored if the hold claimed a key. */

@@ -3,6 +3,7 @@
  * written to the node's own disk.
  */
 import type { Db } from '../../db/db.ts'
+import { hasOlderNodes } from '../../db/postgres/nodes.ts'
 import { readOwnerRows } from '../../db/postgres/ledger-rows.ts'
 import { emptyOwner, type LedgerState, type Owner } from '../../ledger/state.ts'
 import type { Operation, OperationKind, Results } from '../../ledger/transaction.ts'
@@ -10,6 +11,9 @@ import type { LedgerStore } from '../ledger-store.ts'
 import type { NodeJournal } from './node-journal.ts'
 import type { SharedLedger } from './shared-ledger.ts'
 import { ownerFromRow } from './shared-rows.ts'
+
+/** The first release that reads from the journal that a credit ends the restrictions of an overrun. */
+const endsOverrunSince = [0, 6] as const
 
 export interface SharedStoreDeps {
   readonly ledger: SharedLedger
@@ -51,6 +55,11 @@ export class SharedStore implements LedgerStore {
     operation: Operation<Kind> & Operation,
   ): Promise<Results[Kind] | null> {
     return this.#deps.ledger.decide(operation)
+  }
+
+  keepsOverruns(): Promise<boolean> {
+    // An unavailable database does not say; the credit is entered as soon as it is back.
+    return hasOlderNodes(this.#deps.db, endsOverrunSince).catch(() => true)
   }
 
   /** Resolves when the mark is on this node's disk; with `null` if it cannot be written. */

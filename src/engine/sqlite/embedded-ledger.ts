@@ -73,6 +73,10 @@ export class EmbeddedLedger extends CommitQueue implements LedgerStore, LedgerTr
     decide(this, operation)
   }
 
+  keepsOverruns(): Promise<boolean> {
+    return Promise.resolve(false)
+  }
+
   /** Credits of earlier processes are on the disk: each is loaded when it is requested again. */
   async enterCredit<Kind extends 'credit' | 'trial'>(
     id: string,

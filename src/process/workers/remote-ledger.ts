@@ -44,8 +44,8 @@ export class RemoteLedger implements LedgerClient {
     return (await this.#control.wallet(account, null)).balance
   }
 
-  extend(id: string, remaining: number): Promise<number> {
-    return this.#channel.callBatched('extend', id, remaining)
+  extend(id: string, remaining: number, searches: number): Promise<number> {
+    return this.#channel.callBatched('extend', id, remaining, searches)
   }
 
   mark(id: string, inputTokens: number, outputTokens: number): Promise<void> {

@@ -107,7 +107,7 @@ export class FlowControl {
     this.#isExtending = true
     const isNeeded = this.#received > this.paidTokens
     const remaining = this.#isMaximumPaid ? maxExtendAheadTokens : this.#maxTokens - this.paidTokens
-    this.#onceDone(this.#ledger.extend(this.#context.id, remaining), (outputTokens) => {
+    this.#onceDone(this.#ledger.extend(this.#context.id, remaining, 0), (outputTokens) => {
       this.#isExtending = false
       this.#wasExtensionDenied = outputTokens <= this.paidTokens
       if (!this.#wasExtensionDenied) this.#chunkTokens = outputTokens - this.paidTokens
