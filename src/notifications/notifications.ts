@@ -77,7 +77,10 @@ export async function wasCapReached(
 }
 
 /** Raises notifications in one batch. Returns how many are new. */
-export async function raiseNotification(db: Db, ...inputs: NotificationInput[]): Promise<number> {
+export async function raiseNotification(
+  db: Pick<Db, 'write'>,
+  ...inputs: NotificationInput[]
+): Promise<number> {
   if (inputs.length === 0) return 0
   const results = await db.write(...inputs.map(insertNotification))
   return results.reduce((sum, { changes }) => sum + changes, 0)

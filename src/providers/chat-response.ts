@@ -133,6 +133,8 @@ export class ChatWriter {
   #id: string | undefined
   #model: string
   #chunks: ChatChunk[] = []
+  /** As the provider says. */
+  readonly identity: { id?: string | undefined; model?: string } = {}
 
   /** `signedFormat`: of reasoning that the provider signs or hides. */
   constructor(call: UpstreamCall, signedFormat = '') {
@@ -156,7 +158,8 @@ export class ChatWriter {
   /** Sets the provider's id and model of the response, as soon as they are known. */
   setIdentity(id: string | undefined, model: string | undefined): void {
     this.#id ??= id
-    if (model !== undefined) this.#model = model
+    this.identity.id ??= id
+    if (model !== undefined) this.#model = this.identity.model = model
   }
 
   /** Starts a result with its role, once. */

@@ -29,7 +29,7 @@ const translatedProviders = providers.filter(({ translation }) => translation)
 
 function assembleResponse(provider: Provider, folder: string, name: string): AssembledResponse {
   const body = readResponse(folder, name)
-  const response = provider.translation?.translateResponse(body, createCall(provider, {})) ?? body
+  const response = provider.translation?.translateResponse(body, createCall(provider, {})).response ?? body
   assert.ok(isObject(response))
   return assemble([response])
 }

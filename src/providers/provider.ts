@@ -134,6 +134,22 @@ export interface Framing {
 
 export type Chunk = Readonly<Record<string, unknown>>
 
+/** What the upstream says about its response. A field is absent or empty if the upstream does not say it. */
+export interface ResponseIdentity {
+  readonly id?: string | undefined
+  /** Its name for the model that responded. */
+  readonly model?: string | undefined
+  /** The version of what served the response: `system_fingerprint`. */
+  readonly fingerprint?: string | undefined
+}
+
+/** A response in the OpenAI format. */
+export interface TranslatedResponse {
+  readonly response: Chunk
+  /** As the provider says; `response` has an id and a model in any case. */
+  readonly identity: ResponseIdentity
+}
+
 /** Translates a stream into chunks of the OpenAI format. */
 export interface StreamTranslation {
   /**
@@ -146,11 +162,13 @@ export interface StreamTranslation {
   end(): readonly Chunk[]
   /** The stream's own end marker has been received. */
   readonly isComplete: boolean
+  /** What the provider has said so far. */
+  readonly identity: ResponseIdentity
 }
 
 export interface Translation {
   /** Translates the body of a non-streaming response. Throws if it is not valid in this format. */
-  translateResponse(body: unknown, call: UpstreamCall): Readonly<Record<string, unknown>>
+  translateResponse(body: unknown, call: UpstreamCall): TranslatedResponse
   createStream(call: UpstreamCall): StreamTranslation
   /** The framing of streams that are not server-sent events. Its `push` throws for invalid bytes. */
   createFraming?(onEvent: (event: StreamEvent) => void, maxEventBytes: number): Framing
@@ -185,6 +203,8 @@ export interface Provider {
   readonly baseUrl: string | null
   /** The caller format, besides the OpenAI format, whose requests it accepts unchanged. */
   readonly nativeFormat?: 'messages'
+  /** The upstream's names for models are names of deployments, which responses do not name. */
+  readonly namesDeployments?: true
   /** The provider to use for a model that has another API format. */
   readonly forModel?: (model: string) => Provider | undefined
   /** Throws `UnsupportedFeatureError`. */

@@ -32,7 +32,7 @@ export function createTranslation(
       if (!isObject(body)) throw new Error('The response is not an object.')
       const writer = new ChatWriter(call, signedFormat)
       new Reader(writer).readResponse(body)
-      return writer.completion()
+      return { response: writer.completion(), identity: writer.identity }
     },
     createStream(call) {
       const writer = new ChatWriter(call, signedFormat)
@@ -50,6 +50,9 @@ export function createTranslation(
         },
         get isComplete() {
           return reader.isComplete
+        },
+        get identity() {
+          return writer.identity
         },
       }
     },

@@ -27,7 +27,8 @@ function tokenCounter(provider: Provider | undefined): Provider | null {
     buildRequest: provider.buildCountRequest,
     translation: {
       translateResponse(body) {
-        if (isObject(body) && typeof body['input_tokens'] === 'number') return body
+        if (isObject(body) && typeof body['input_tokens'] === 'number')
+          return { response: body, identity: {} }
         throw new Error('Not a token count.')
       },
       createStream() {

@@ -21,6 +21,7 @@ import {
   type RequestResult,
 } from './end-reason.ts'
 import { Failover } from './routing/failover.ts'
+import { describeResponse } from './routing/served-response.ts'
 import { errorSummary, apiErrorFromUpstream, mostActionableError } from './routing/upstream-error.ts'
 import { idempotentDrain } from './idempotency.ts'
 import { UsageMeter } from './streaming/usage-meter.ts'
@@ -186,8 +187,10 @@ class RelaySession implements ActiveRequest {
     const { id, caller, request, model } = this.#context
     const upstreamCost = this.#failover.finish(result.outcome === 'ok' ? 'ok' : attemptOutcome(result), bill)
     const { attempts, fallbackModel: servedModel, route } = this.#failover
+    const { served, mismatch } = describeResponse(this.#failover, model.id)
     const outcome: RequestOutcome = {
       ...result,
+      ...served,
       upstream: route?.upstream.id ?? null,
       durationMs: this.#ageMs,
       attempts: JSON.stringify(attempts),
@@ -199,7 +202,7 @@ class RelaySession implements ActiveRequest {
     const usage = bill?.usage ?? null
     const { accountId: account, keyId: key } = caller
     const log = (logged: RequestOutcome, cost: bigint | null): void =>
-      this.#deps.logRequest({ id, account, key, usage, fault, attempts, outcome: logged, cost })
+      this.#deps.logRequest({ id, account, key, usage, fault, attempts, outcome: logged, cost, mismatch })
     try {
       const settlement = { id, usage, cause: bill?.cause ?? 'estimate', servedModel, outcome }
       const cost = await this.#deps.ledger.settle(settlement, response)

@@ -28,7 +28,14 @@ const channelKinds: readonly ChannelKind[] = [
   'slack',
   'telegram',
 ]
-export const notificationKinds = ['incident', 'availability', 'address', 'backup', 'promotion'] as const
+export const notificationKinds = [
+  'incident',
+  'availability',
+  'model_mismatch',
+  'address',
+  'backup',
+  'promotion',
+] as const
 
 function draftFrom(channel: Channel | null) {
   return {

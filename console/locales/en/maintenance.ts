@@ -107,6 +107,7 @@ export const maintenance = {
       promotion: 'Promotions used up',
       incident: 'Incidents',
       availability: 'Models failing too often',
+      model_mismatch: 'Upstream responds with another model',
       address: 'Public address unreachable',
       backup: 'Failed backups',
     },

@@ -102,6 +102,7 @@ export const maintenance: typeof english = {
       promotion: '优惠活动已领完',
       incident: '故障',
       availability: '模型失败率过高',
+      model_mismatch: '上游返回的模型不符',
       address: '公网地址无法访问',
       backup: '备份失败',
     },

@@ -92,6 +92,12 @@ const texts = {
     '备份失败',
     '自动备份失败：{problem}。',
   ),
+  model_mismatch: bilingual(
+    'The upstream “{upstream}” responds with another model',
+    'Requests for “{model}” ask it for “{asked}”, and its responses name “{served}”. If that is the right model, set it in the route; otherwise ask the provider, and check what the model costs there.',
+    '上游“{upstream}”返回的模型与请求不符',
+    '模型“{model}”的请求向该上游调用“{asked}”，响应中的模型却是“{served}”。如属正常，请在路由中改用该名称；否则请联系供应商，并核对成本价。',
+  ),
   key_unusual: bilingual(
     'Unusual usage of the key “{key}”',
     '{cost} {currency} were spent in one hour; the usual maximum is {usual} {currency}. If this was not you, delete the key and create a new one.',

@@ -55,6 +55,11 @@ export class WorkerMetrics {
   )
   readonly #tokens = this.#counter('sluice_tokens_total', 'Tokens charged', ['direction', ...routeLabels])
   readonly #charged = this.#counter('sluice_charged_yuan_total', 'Money charged for requests', routeLabels)
+  readonly #mismatches = this.#counter(
+    'sluice_model_mismatches_total',
+    'Responses of another model than the route asks for',
+    routeLabels,
+  )
   readonly #duration = this.#durations(
     'sluice_request_duration_seconds',
     'From receipt to settlement of a request',
@@ -71,13 +76,14 @@ export class WorkerMetrics {
     registerEventLoopLag(this.registry, `worker-${worker}`)
   }
 
-  count({ outcome, usage, cost }: RequestLogLine): void {
+  count({ outcome, usage, cost, mismatch }: RequestLogLine): void {
     const { model } = outcome
     // A request that ended before it was sent has no upstream.
     const id = outcome.upstream ?? ''
     const route = this.#routes.get(`${model}\n${id}`) ?? this.#createRoute(model, id)
     const { upstream } = route
     this.#requests.inc({ outcome: outcome.outcome, stream: outcome.stream ? '1' : '0', model, upstream })
+    if (mismatch) this.#mismatches.inc({ model, upstream })
     route.duration.observe(outcome.durationMs / 1000)
     if (outcome.firstTokenMs !== null) route.firstToken.observe(outcome.firstTokenMs / 1000)
     if (cost === null || !usage) return

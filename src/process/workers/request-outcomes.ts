@@ -7,13 +7,15 @@ import type { RequestLogLine } from '../../relay/request-context.ts'
  * as in the admin API, if one of them failed.
  */
 export function requestLogFields(line: RequestLogLine): Record<string, unknown> {
-  const { outcome, usage, attempts } = line
+  const { outcome, usage, attempts, mismatch } = line
   return {
     request: line.id,
     account: line.account,
     key: line.key,
     model: outcome.model,
     upstream: outcome.upstream,
+    model_served: mismatch?.served,
+    provider_response_id: outcome.providerResponseId ?? undefined,
     status: outcome.httpStatus,
     outcome: outcome.outcome,
     stream: outcome.stream,

@@ -7,6 +7,7 @@ import { parentPort } from 'node:worker_threads'
 import type { Config } from '../../config.ts'
 import { openDb } from '../../db/open-db.ts'
 import type { WorkerDb } from '../../db/db.ts'
+import { hasOlderNodes } from '../../db/postgres/nodes.ts'
 // Loaded at startup, not with the first page: it takes half a second, in which no stream would continue.
 import { createHonoListener } from '../../http/server/hono-listener.ts'
 import { consoleListener } from '../../http/static-files.ts'
@@ -31,6 +32,7 @@ import { RejectionReports } from '../../engine/rejection-reports.ts'
 import { requestLogFields } from './request-outcomes.ts'
 import { createWorkerListener } from './http-listener.ts'
 import { WorkerHealth } from './worker-health.ts'
+import { ModelMismatches } from './model-mismatches.ts'
 import { RejectedFields } from './rejected-fields.ts'
 import { AuthenticationFailureLog } from '../../http/authentication-failure-log.ts'
 import { measureQueries } from '../metrics/query-latency.ts'
@@ -39,6 +41,9 @@ import { RemoteLedger, type MainChannel } from './remote-ledger.ts'
 
 /** Requests with unknown keys ask the main thread at most this often. */
 const freshnessCacheMs = 200
+/** Nodes of releases before this one cannot read its notifications. */
+const [major = 0, minor = 0] = version.split('.').map(Number)
+const release = [major, minor] as const
 const drain = { tokens: 8192, ms: 30_000 }
 
 interface WorkerContext extends WorkerDb {
@@ -55,7 +60,12 @@ interface WorkerContext extends WorkerDb {
 }
 
 function createRelayDeps(context: WorkerContext): RelayDeps {
-  const { config, lookups, sealer, channel, ledger, health, rejectedFields, metrics, log } = context
+  const { config, db, lookups, sealer, configCache, channel, ledger, health, rejectedFields, metrics, log } =
+    context
+  const upstreamName = (id: string): string | undefined => configCache.catalog.upstream(id)?.name
+  const canNotify = async (): Promise<boolean> =>
+    config.databaseUrl === null || !(await hasOlderNodes(db, release))
+  const mismatches = new ModelMismatches({ db, log, upstreamName, canNotify, now: Date.now })
   const allow = parseCidrs(config.upstreamAllow.join(','))
   return {
     ledger,
@@ -82,6 +92,7 @@ function createRelayDeps(context: WorkerContext): RelayDeps {
     logRequest(line) {
       metrics.count(line)
       log.line(requestLogFields(line), 'request')
+      if (line.mismatch) void mismatches.report(line.mismatch)
     },
     onReplay({ id, caller, model }, first) {
       const { accountId: account, keyId: key } = caller

@@ -30,6 +30,7 @@ export const azure = openAICompatibleProvider({
   baseUrl: null,
   maximumField: 'max_completion_tokens',
   keyHeader: 'api-key',
+  namesDeployments: true,
   chatUrl,
   // The other styles use deployments, which only Azure's management API lists.
   modelsUrl: (baseUrl) => (new URL(baseUrl).pathname.endsWith('/v1') ? `${baseUrl}/models` : null),

@@ -22,6 +22,7 @@ export interface OpenAICompatiblePreset {
   readonly takesSignedThinking?: boolean
   /** The header with the bare key, instead of a bearer `authorization`. */
   readonly keyHeader?: string
+  readonly namesDeployments?: true
   /** The URL for chat completions, instead of `{base}/chat/completions`. */
   chatUrl?(call: UpstreamCall): string
   /** The URL of the list of models, instead of `{base}/models`; `null`: none. */
@@ -87,6 +88,7 @@ export function openAICompatibleProvider(preset: OpenAICompatiblePreset): Provid
     name: preset.name,
     title: preset.title,
     baseUrl: preset.baseUrl,
+    ...(preset.namesDeployments && { namesDeployments: true }),
     buildRequest(call: UpstreamCall): OutgoingRequest {
       return {
         url: preset.chatUrl?.(call) ?? `${call.baseUrl}/chat/completions`,

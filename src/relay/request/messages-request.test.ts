@@ -32,12 +32,14 @@ function streamedMessage(provider: Provider): ReturnType<typeof assembleMessage>
 }
 
 function nonStreamingMessage(provider: Provider): ReturnType<typeof assembleMessage> {
-  const response = provider.translation?.translateResponse(
+  const translated = provider.translation?.translateResponse(
     readResponse(recordingsOf(provider), 'tools'),
     createCall(provider, {}),
   )
-  assert.ok(response)
-  return translateChatResponse(response, responseContext(provider.name)) as ReturnType<typeof assembleMessage>
+  assert.ok(translated)
+  return translateChatResponse(translated.response, responseContext(provider.name)) as ReturnType<
+    typeof assembleMessage
+  >
 }
 
 /** The conversation after a response with tool calls. */

@@ -11,6 +11,8 @@ export interface AttemptRecord {
   clamped?: true
   /** Number of web searches, if any. */
   searches?: number
+  /** The caller's response has the upstream's name for the model; absent if it is the name that the caller sent. */
+  model_exposed?: true
   /** Why it failed, by `failureMessage`. */
   error?: string
   /** The id under which the upstream knows a failed call. */

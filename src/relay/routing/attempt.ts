@@ -22,6 +22,8 @@ import {
 import { getAccessToken, discardAccessToken } from './access-token.ts'
 import { UpstreamStream, type StreamSink } from '../streaming/upstream-stream.ts'
 import { readBufferedResponse, type BufferedResponse } from './buffered-response.ts'
+import { servedResponse, type ServedResponse } from './served-response.ts'
+import type { ResponseIdentity } from '../../providers/provider.ts'
 
 export interface StreamedResponse {
   readonly kind: 'stream'
@@ -53,6 +55,7 @@ export class UpstreamAttempt implements ResponseHandler {
   #bytes = 0
   #refreshedBytes = 0
   #headerSection = ''
+  #identity: ResponseIdentity | null = null
   #isOver = false
   /** The upstream's status; `null` until its response starts. */
   status: number | null = null
@@ -73,6 +76,13 @@ export class UpstreamAttempt implements ResponseHandler {
   /** The id under which the upstream knows the call; `undefined`: it sent none. */
   get upstreamRequestId(): string | undefined {
     return upstreamRequestId(this.#headerSection, secretsOf(this.#call))
+  }
+
+  /** What the upstream has said about its response. */
+  get served(): ServedResponse {
+    const identity = this.#identity ?? this.#stream?.identity ?? {}
+    const id = identity.id || this.upstreamRequestId
+    return servedResponse({ ...identity, id }, secretsOf(this.#call))
   }
 
   /** Sends the request, after getting an access token if the provider needs one; `result` resolves with the outcome. */
@@ -184,6 +194,7 @@ export class UpstreamAttempt implements ResponseHandler {
     const bytes = this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks)
     const received = { status: this.status ?? 0, bytes, headerSection: this.#headerSection }
     const result = readBufferedResponse(received, this.#call, this.#deps.now())
+    if (result.kind === 'buffered') this.#identity = result.identity
     if (
       this.#call.provider.buildTokenRequest &&
       result.kind === 'error' &&

@@ -1,10 +1,11 @@
 /** Reads a buffered response: translates it if the provider has its own API format, or returns an error. */
 import { parseBoundedJson } from '../../lib/json/bounded-json.ts'
 import { ResponseHeaders } from '../../lib/http-client/response-head.ts'
-import type { Chunk } from '../../providers/provider.ts'
+import type { Chunk, ResponseIdentity } from '../../providers/provider.ts'
 import { isObject } from '../../providers/json-fields.ts'
 import { renameModel, renameModelIn } from '../streaming/model-renaming.ts'
 import type { AttemptCall } from './attempt-call.ts'
+import { identityIn } from './served-response.ts'
 import {
   parseErrorBody,
   upstreamError,
@@ -20,6 +21,8 @@ export interface BufferedResponse {
   readonly bytes: Buffer
   /** In the OpenAI format, for the usage meter. */
   readonly json: unknown
+  /** With the upstream's own name for the model. */
+  readonly identity: ResponseIdentity
 }
 
 export interface ReceivedResponse {
@@ -52,14 +55,14 @@ export function readBufferedResponse(
       return { kind: 'error', error: upstreamErrorIn(json, credential) }
     }
     const { returnedModel } = call
-    if (!translation && !encoding.encodeResponse)
-      return { kind: 'buffered', bytes: renameModel(bytes, returnedModel), json }
-    const translated = translation?.translateResponse(json, call) ?? (json as Chunk)
-    if (encoding.isPassthrough)
-      return { kind: 'buffered', bytes: renameModel(bytes, returnedModel), json: translated }
-    const response = renameModelIn(translated, returnedModel)
+    const translated = translation?.translateResponse(json, call)
+    const identity = translated?.identity ?? identityIn(json) ?? {}
+    const original = translated?.response ?? (json as Chunk)
+    if (encoding.isPassthrough || (!translation && !encoding.encodeResponse))
+      return { kind: 'buffered', bytes: renameModel(bytes, returnedModel), json: original, identity }
+    const response = renameModelIn(original, returnedModel)
     const encoded = encoding.encodeResponse?.(response) ?? response
-    return { kind: 'buffered', bytes: Buffer.from(JSON.stringify(encoded)), json: response }
+    return { kind: 'buffered', bytes: Buffer.from(JSON.stringify(encoded)), json: response, identity }
   } catch {
     return {
       kind: 'error',

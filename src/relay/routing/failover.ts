@@ -41,6 +41,8 @@ export class Failover {
   #startedAt = 0
   #latencyMs = 0
   #isReported = false
+  /** The last attempt has got a response. */
+  hasResponse = false
   /** No other upstream is tried. */
   isCancelled = false
 
@@ -95,6 +97,7 @@ export class Failover {
       if (result.kind !== 'error') {
         // Only what helped is remembered, so that no caller can make it forget another one's fields.
         rememberRejected(rejected, candidate.route, this.#deps.quirks, this.#startedAt)
+        this.hasResponse = true
         return result
       }
       if (this.isCancelled) return null

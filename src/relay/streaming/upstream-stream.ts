@@ -5,7 +5,13 @@
 import { parseBoundedJson } from '../../lib/json/bounded-json.ts'
 import { SseParser, SseEventTooLargeError } from '../../lib/sse/sse-parser.ts'
 import type { SseEvent } from '../../lib/sse/sse-event.ts'
-import type { Chunk, Framing, StreamEvent, StreamTranslation } from '../../providers/provider.ts'
+import type {
+  Chunk,
+  Framing,
+  ResponseIdentity,
+  StreamEvent,
+  StreamTranslation,
+} from '../../providers/provider.ts'
 import {
   upstreamError,
   upstreamErrorFromBody,
@@ -14,6 +20,7 @@ import {
 } from '../routing/upstream-error.ts'
 import type { StreamEncoder } from '../request/caller-format.ts'
 import type { AttemptCall } from '../routing/attempt-call.ts'
+import { identityIn } from '../routing/served-response.ts'
 import { ModelRenaming, renameModelIn } from './model-renaming.ts'
 import { emptyFacts, UsageMeter, type ChunkFacts } from './usage-meter.ts'
 
@@ -53,6 +60,7 @@ export class UpstreamStream {
   #pendingBytes = 0
   #sink: StreamSink | null = null
   #sawDone = false
+  #identity: ResponseIdentity | null = null
   isCommitted = false
   /** Not null once the stream has ended. */
   end: StreamEnd | null = null
@@ -71,6 +79,11 @@ export class UpstreamStream {
     this.#framing =
       translation?.createFraming?.((event) => this.#onTranslatableEvent(event), maxEventBytes) ??
       new SseParser((event) => this.#onEvent(event), maxEventBytes)
+  }
+
+  /** With the upstream's own name for the model. */
+  get identity(): ResponseIdentity {
+    return this.#translation?.identity ?? this.#identity ?? {}
   }
 
   /** Call with bytes as they arrive. */
@@ -129,7 +142,9 @@ export class UpstreamStream {
       this.#finish('complete')
       return
     }
-    this.#onChunk(parseBoundedJson(text), event)
+    const chunk = parseBoundedJson(text)
+    this.#identity ??= identityIn(chunk)
+    this.#onChunk(chunk, event)
   }
 
   /** An event that must be translated. */

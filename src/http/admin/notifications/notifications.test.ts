@@ -85,6 +85,7 @@ describe('notifications in the admin API', () => {
       availability: [],
       address: [],
       backup: [],
+      model_mismatch: [],
     })
     assert.deepEqual((await adminServer.call('GET', '/notice-preferences')).body, operators.body)
     assert.deepEqual(((await adminServer.call('GET', path)).body as { balance: string[] }).balance, [])
