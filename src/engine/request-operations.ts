@@ -70,7 +70,7 @@ export function holdOperation(
     requestedTokens: request.requestedTokens,
     searches: request.searches,
     modelTokens: maxOutputTokensOf(model),
-    maximum: 'obeyed',
+    maximum: model.maximum,
     mode: model.hiddenReasoning ? 'hidden' : mode,
     caps: capsForModel(caller, model),
     claim: request.claim && { key: request.claim.key, body: request.claim.body },

@@ -24,6 +24,7 @@ import { Failover } from './routing/failover.ts'
 import { describeResponse } from './routing/served-response.ts'
 import { errorSummary, apiErrorFromUpstream, mostActionableError } from './routing/upstream-error.ts'
 import { idempotentDrain } from './idempotency.ts'
+import { observedMaximum } from './observed-maximum.ts'
 import { UsageMeter } from './streaming/usage-meter.ts'
 import { captureBuffered } from './streaming/response-capture.ts'
 
@@ -91,6 +92,7 @@ class RelaySession implements ActiveRequest {
     failover.addModelHeader()
     const meter = new UsageMeter()
     const facts = meter.read(response.json)
+    this.#observeMaximum(meter)
     const bill = facts.hasContent || facts.hasFinish ? billFromUsage(meter, this.#context) : null
     const result: RequestResult = {
       httpStatus: 200,
@@ -117,6 +119,7 @@ class RelaySession implements ActiveRequest {
     pipeline.attach(response.stream)
     const endReason = await pipeline.ended
     failover.reportEnd(upstreamOutcome(pipeline.receivedEnd ?? endReason))
+    this.#observeMaximum(meter)
     const bill = this.#billStream(endReason, meter, pipeline)
     const result = {
       ...streamResult(endReason, pipeline.wasAborted),
@@ -132,6 +135,19 @@ class RelaySession implements ActiveRequest {
     const drained = pipeline.drain(endReason)
     if (drained) await drained
     pipeline.finish(endReason, charge, bill.usage)
+  }
+
+  /** Before the settlement, so that the next hold takes into account what the response shows. */
+  #observeMaximum(meter: UsageMeter): void {
+    const { request } = this.#context
+    const { route } = this.#failover
+    const asked = this.#hold.maximumTokens ?? request.maxOutputTokens
+    if (asked === null || route === null || route.maximum === 'exceeded') return
+    const state = observedMaximum(meter, asked * request.n)
+    if (state === null || state === route.maximum) return
+    const { upstream, upstreamModel } = route
+    const seen = { upstream_id: upstream.id, upstream_model: upstreamModel, state, at: this.#deps.now() }
+    this.#deps.quirks.observeMaximum(seen)
   }
 
   /** A stream that was cut when the credit ran out is billed by what was delivered of it. */

@@ -35,6 +35,7 @@ describe('Cluster nodes', () => {
   test('300 concurrent requests over three nodes – never overspend the balance', { skip }, async () => {
     const { server, nodes } = cluster
     const upstream = await addModel(cluster, 'overspent')
+    await server.showObedience('overspent', upstream)
     upstream.always(respondWith('Hello!', { input: 10, output: 500 }))
     const account = await server.account({ balance: '0.04025' })
     await waitUntilServed(cluster, account.key.secret, 'overspent')

@@ -17,10 +17,13 @@ const server = await sharedTestServer({ env: { WORKERS: '2' } })
 describe('Balances under concurrency', () => {
   test('500 concurrent requests – never overspend a balance for 10 requests, in 200 trials', async () => {
     const upstream = await server.upstream(respondWith('Hello!', { input: 10, output: 500 }))
-    await server.model('m', { upstreams: [upstream], prices: ['0.002', '0.008'] })
     for (let trial = 0; trial < 200; trial += 1) {
+      // Another model for each trial: the upstream ignores the maximum with which the last request was admitted.
+      const model = `trial-${trial}`
+      await server.model(model, { upstreams: [upstream], prices: ['0.002', '0.008'] })
+      await server.showObedience(model, upstream)
       const account = await server.account({ balance: '0.04025' })
-      const body = chatRequest('m', { max_tokens: 500, stream: trial % 2 === 0 })
+      const body = chatRequest(model, { max_tokens: 500, stream: trial % 2 === 0 })
       const outcomes = await assertNeverNegative(account, sendConcurrently(account, server.url, body, 500))
       assert.equal(withStatus(outcomes, 200).length + withStatus(outcomes, 402).length, 500)
       const cost = await totalCost(account)

@@ -23,7 +23,13 @@ const server = await sharedTestServer({ env })
 const upstream = await server.upstream(respondWith('Hello!'))
 /** In nanos per token: 2,000 in, 8,000 out. */
 const prices: [string, string] = ['0.002', '0.008']
-await server.model('m', { upstreams: [upstream], prices, max_output_tokens: 8192 })
+async function createObeyedModel(id: string): Promise<string> {
+  await server.model(id, { upstreams: [upstream], prices, max_output_tokens: 8192 })
+  await server.showObedience(id, upstream)
+  return id
+}
+
+await createObeyedModel('m')
 
 /** Nanos as the admin API formats them. */
 const toYuan = (nanos: bigint): string => formatAmount(nanos)
@@ -31,9 +37,10 @@ const toYuan = (nanos: bigint): string => formatAmount(nanos)
 describe('Balances under concurrency', () => {
   for (let trial = 1; trial <= trials({ short: 2, all: 3 }); trial += 1) {
     test(`500 concurrent requests – never overspend a balance for 10 requests (trial ${trial})`, async () => {
+      const model = await createObeyedModel(`trial-${trial}`)
       upstream.always(respondWith('Hello!', { input: 10, output: 500 }))
       const account = await server.account({ balance: '0.04025' })
-      const body = chatRequest('m', { max_tokens: 500, stream: trial % 2 === 0 })
+      const body = chatRequest(model, { max_tokens: 500, stream: trial % 2 === 0 })
       const outcomes = await assertNeverNegative(account, sendConcurrently(account, server.url, body, 500))
       const served = withStatus(outcomes, 200)
       const rejected = withStatus(outcomes, 402)
@@ -74,11 +81,12 @@ describe('Balances under concurrency', () => {
 
   test('Balance for 20 responses of 1,024 tokens – admits 18 of 20 requests without max_tokens', async () => {
     const balance = 20n * (10n * 2000n + 1024n * 8000n)
+    const model = await createObeyedModel('without-maximum')
     const account = await server.account({ balance: toYuan(balance) })
     const resume = Promise.withResolvers<void>()
     const before = upstream.requests.length
     upstream.always(waitFor(resume.promise, respondWith('Hello!', { input: 10, output: 1024 })))
-    const pending = sendConcurrently(account, server.url, chatRequest('m'), 20)
+    const pending = sendConcurrently(account, server.url, chatRequest(model), 20)
     await eventually('18 requests at once', async () => upstream.requests.length - before >= 18 || undefined)
     for (const { json } of upstream.requests.slice(before)) assert.ok(Number(json['max_tokens']) >= 16)
     resume.resolve()

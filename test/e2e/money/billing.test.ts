@@ -175,8 +175,10 @@ describe('Billing', () => {
   test('100 concurrent requests with a balance for five – at most five are served, others get 402', async () => {
     // Each request holds 1,000 output tokens at ¥0.008 per 1,000, and a few input tokens.
     const account = await server.account({ balance: '¥0.0402' })
+    await server.model('for-five', { upstreams: [upstream], prices })
+    await server.showObedience('for-five', upstream)
     upstream.always(respondWith('Hello!', { input: 10, output: 1000 }))
-    const body = chatRequest('m', { max_tokens: 1000 })
+    const body = chatRequest('for-five', { max_tokens: 1000 })
     const polling = { isStopped: false }
     const polled = (async () => {
       while (!polling.isStopped) {

@@ -14,6 +14,7 @@ const preload = new URL('../../support/server/preload/shifted-clock.ts', import.
 const server = await sharedTestServer({ env: { WORKERS: '2', NODE_OPTIONS: `--import=${preload}` } })
 const upstream = await server.upstream(respondWith('Hello!', { input: 10, output: 500 }))
 await server.model('m', { upstreams: [upstream], prices: ['0.002', '0.008'] })
+await server.showObedience('m', upstream)
 /** Costs ¥0.00402, and holds a little more for its input. */
 const body = chatRequest('m', { max_tokens: 500 })
 const cap = '0.0205'
@@ -52,8 +53,13 @@ function resumesAtText(name: string): string {
 }
 
 describe('Spend caps', () => {
-  for (const [name, { subject, set }] of Object.entries(caps)) {
-    test(`${name} – is exact with 100 concurrent requests, and raising it resumes service`, async () => {
+  for (const [limit, { subject, set }] of Object.entries(caps)) {
+    const name = limit.replaceAll(' ', '-')
+    test(`${limit} – is exact with 100 concurrent requests, and raising it resumes service`, async () => {
+      // Another model for each test: the upstream ignores the maximum with which the last request was admitted.
+      await server.model(name, { upstreams: [upstream], prices: ['0.002', '0.008'] })
+      await server.showObedience(name, upstream)
+      const body = chatRequest(name, { max_tokens: 500 })
       const account = await server.account({ balance: '1', timezone: zone })
       await set(account, cap)
       const outcomes = await sendConcurrently(account, server.url, body, 100)
@@ -65,13 +71,13 @@ describe('Spend caps', () => {
       assert.ok(spent <= parseAmount(cap) && served.length >= 4, `${served.length} served for ${spent}`)
 
       // Spend the rest, until it pays for fewer than 16 tokens.
-      while ((await account.post(chatRequest('m', { max_tokens: 20 }))).status === 200);
+      while ((await account.post(chatRequest(name, { max_tokens: 20 }))).status === 200);
       const response = await account.post(body)
       assert.equal(response.status, 402)
       assert.equal(response.headers.get('x-should-retry'), 'false')
       const error = await readError(response)
       assert.deepEqual([error.code, error.type], ['spend_cap_exceeded', 'insufficient_quota'])
-      assert.equal(error.message, `The ${subject} is reached.${resumesAtText(name)}`)
+      assert.equal(error.message, `The ${subject} is reached.${resumesAtText(limit)}`)
       assert.ok((await totalCost(account)) <= parseAmount(cap))
 
       await set(account, '0.05')

@@ -10,11 +10,12 @@ import { join } from 'node:path'
 import { after, afterEach, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
-import { Account } from './account.ts'
+import { Account, chatRequest } from './account.ts'
 import type { RequestRecord } from './account.ts'
 import type { Script } from '../upstream/exchange.ts'
 import { startRelay } from './relay-process.ts'
 import type { Exit, RelayProcess } from './relay-process.ts'
+import { respondWith } from '../upstream/scripted-responses.ts'
 import { startScriptedUpstream } from '../upstream/scripted-upstream.ts'
 import type { ScriptedUpstream } from '../upstream/scripted-upstream.ts'
 
@@ -148,6 +149,14 @@ export class TestServer {
       routes: upstreams.map(({ name }, index) => ({ upstream: name, model: id, priority: index + 1 })),
       ...fields,
     })
+  }
+
+  /** Lets an upstream end a response at the maximum that was asked for: from then on, small maximums hold little. */
+  async showObedience(model: string, upstream: ScriptedUpstream): Promise<void> {
+    const account = await this.account({ balance: '1' })
+    upstream.next(respondWith('Hi', { input: 1, output: 16 }, { finish: 'length' }))
+    const response = await account.post(chatRequest(model, { max_tokens: 16 }))
+    assert.equal(response.status, 200, await response.text())
   }
 
   /** Creates an account with a key and, if given, a balance in yuan (`'1'` or `'¥1'`). */
