@@ -122,7 +122,8 @@ describe('limits of a caller in a cluster', () => {
     await retireNode(node.db, 'two')
     const join = (): Promise<number> => joinCluster(node.db, { id: 'one', name: 'one', version: '0' })
     const listener = { onWarning: ignore, onFailure: ignore }
-    const deps = { ...node, id: 'one', now, join, listener, onHoldEnded: ignore }
+    const clocks = { now, monotonicNow: now, retireAfterMs: 30_000 }
+    const deps = { ...node, ...clocks, id: 'one', join, listener, onHoldEnded: ignore }
     const membership = new NodeMembership(deps, 1)
     t.after(() => membership.leave())
     membership.directory = createDirectory()

@@ -81,7 +81,17 @@ async function joinAsNode(
     },
   })
   const node: NodeMembership = new NodeMembership(
-    { db, id, ledger, now, join, listener, onHoldEnded: (hold) => releaseRateSlot(rates, hold) },
+    {
+      db,
+      id,
+      ledger,
+      now,
+      monotonicNow: monotonicClock(),
+      retireAfterMs: config.nodeRetireAfterMs,
+      join,
+      listener,
+      onHoldEnded: (hold) => releaseRateSlot(rates, hold),
+    },
     epoch,
   )
   const rates = createRates(config, node, listener)

@@ -13,7 +13,7 @@ import type { NodeMembership } from './node-membership.ts'
 const runEveryMs = 1000
 const lease = 'jobs'
 const leaseMs = 10_000
-/** How often silent nodes are retired and expired rows deleted. */
+/** How often expired rows are deleted, and holds of nodes that an operator has retired are looked for. */
 const maintenanceEveryMs = 10_000
 const statementMs = 30_000
 
@@ -64,6 +64,7 @@ export class Leader {
       const requestedAt = performance.now()
       this.#leaderUntil = (await acquireLease(db, lease, id, leaseMs)) ? requestedAt + leaseMs : -Infinity
       if (!this.isLeader) return
+      await this.#retireSilent()
       this.#client ??= await openClient({ url, name: `sluice ${id} jobs`, statementMs })
       // Stops early enough to renew the lease.
       await rollUpShared(this.#client, this.#isWithin(leaseMs / 3))
@@ -91,12 +92,24 @@ export class Leader {
       this.#retention.recordDeleted(await deleteRequestsShared(client, cutoff))
   }
 
-  async #runMaintenance(): Promise<void> {
-    const { db, node, listener } = this.#deps
+  /** Comes first in each run: the money of a dead node's customers is held until then. */
+  async #retireSilent(): Promise<void> {
+    const { node, listener } = this.#deps
     const retired = await node.retireSilent()
-    if (retired.length > 0) listener.onWarning('retired silent nodes', { nodes: retired })
+    if (retired.length === 0) return
+    listener.onWarning('retired silent nodes', { nodes: retired })
+    await this.#endHoldsOfRetired()
+  }
+
+  async #endHoldsOfRetired(): Promise<void> {
+    const { node, listener } = this.#deps
     const holds = await node.endHoldsOfRetired()
     if (holds > 0) listener.onWarning('settled open holds of retired nodes', { holds })
+  }
+
+  async #runMaintenance(): Promise<void> {
+    const { db } = this.#deps
+    await this.#endHoldsOfRetired()
     await deleteExpiredResponses(db, Date.now())
     await deleteOldMinutes(db, Date.now())
     this.#maintainedAt = performance.now()

@@ -35,6 +35,8 @@ describe('NodeMembership', () => {
           id: 'one',
           ledger,
           now,
+          monotonicNow: now,
+          retireAfterMs: 30_000,
           join: () => epochOf('one'),
           listener: coreListener,
           onHoldEnded: ignore,
@@ -57,12 +59,17 @@ describe('NodeMembership', () => {
       at += 20 * minuteMs
       await node.refresh()
       assert.equal(node.position.nodes, 3)
+      const observe = async (aliveId: string, seconds: number): Promise<void> => {
+        for (const end = at + seconds * 1000; at < end; at += 2000) {
+          await recordHeartbeat(db, aliveId, epoch)
+          await node.refresh()
+        }
+      }
+      await observe('two', 24)
       assert.deepEqual(await node.retireSilent(), [])
-      await recordHeartbeat(db, 'two', epoch)
-      at += 5000
-      assert.deepEqual(await node.retireSilent(), [])
-      at += 6000
+      await observe('two', 8)
       assert.deepEqual(await node.retireSilent(), ['three'])
+      assert.deepEqual(await node.retireSilent(), [])
       await node.refresh()
       assert.equal(node.position.nodes, 2)
       const states = (await listNodes(db)).map(({ id, state }) => [id, state])

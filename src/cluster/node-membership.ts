@@ -13,10 +13,10 @@ import {
   listNodes,
   recordHeartbeat,
   listOpenHolds,
-  readNodeShare,
+  listRunningNodes,
   retireNode,
+  retireSilentNode,
   findOtherMachine,
-  listSilentNodes,
 } from '../db/postgres/nodes.ts'
 import { DatabaseMovedError } from '../db/transfer/move-marker.ts'
 import { apiError, notFound } from '../errors.ts'
@@ -30,14 +30,11 @@ import type { CoreListener } from '../engine/core.ts'
 import type { NodePosition } from '../limits/local-rate-limiter.ts'
 import { retiredWhy } from '../engine/postgres/ledger-errors.ts'
 import type { SharedLedger } from '../engine/postgres/shared-ledger.ts'
+import { SilentNodes } from './silent-nodes.ts'
 
 const heartbeatEveryMs = 2000
 /** A node without a heartbeat for this long gets no share of the limits. */
 const aliveTimeoutMs = 15_000
-/** A node without a heartbeat for this long is retired. */
-const retireAfterMs = 15 * 60_000
-/** After an outage of the database all nodes look silent: those that are alive send a heartbeat within this time. */
-const silenceGraceMs = 10_000
 const holdsPerBatch = 500
 const rejoinPauseMs = 500
 
@@ -50,6 +47,10 @@ export interface NodeMembershipDeps {
   readonly id: string
   readonly ledger: SharedLedger
   readonly now: () => number
+  /** Milliseconds of a clock that is never set. */
+  readonly monotonicNow: () => number
+  /** A node without a heartbeat for this long is retired. */
+  readonly retireAfterMs: number
   /** Begins a new epoch of this node. */
   readonly join: () => Promise<number>
   readonly listener: Pick<CoreListener, 'onWarning' | 'onFailure'>
@@ -64,15 +65,14 @@ export class NodeMembership {
   readonly #timer: NodeJS.Timeout
   #position: NodePosition = { nodes: 1, index: 0 }
   #refreshedAt: number
-  /** Since when each node has been silent, by this node's clock. */
-  #silentSince = new Map<string, number>()
+  readonly #silentNodes = new SilentNodes()
   #epoch: number
   #isRejoining = false
 
   constructor(deps: NodeMembershipDeps, epoch: number) {
     this.#deps = deps
     this.#epoch = epoch
-    this.#refreshedAt = deps.now()
+    this.#refreshedAt = deps.monotonicNow()
     this.#timer = setInterval(() => void this.#heartbeat(), heartbeatEveryMs)
   }
 
@@ -82,13 +82,14 @@ export class NodeMembership {
 
   /** Counts the nodes that share the limits. Nodes that were alive before an outage of the database count after it. */
   async refresh(): Promise<void> {
-    const at = this.#deps.now()
-    this.#position = await readNodeShare(
-      this.#deps.db,
-      this.#deps.id,
-      aliveTimeoutMs + at - this.#refreshedAt,
-    )
+    const { db, id: own, monotonicNow } = this.#deps
+    const at = monotonicNow()
+    const running = await listRunningNodes(db, aliveTimeoutMs + at - this.#refreshedAt)
+    const alive = running.filter(({ id, isAlive }) => isAlive || id === own)
+    const index = alive.findIndex(({ id }) => id === own)
+    this.#position = { nodes: Math.max(1, alive.length), index: Math.max(0, index) }
     this.#refreshedAt = at
+    this.#silentNodes.observe(running, at)
   }
 
   async #heartbeat(): Promise<void> {
@@ -102,14 +103,13 @@ export class NodeMembership {
     }
   }
 
-  /** Retires the nodes that have been silent for too long, even after the grace period. Returns their ids. */
+  /** Retires the nodes that have been silent for too long. Returns their ids. */
   async retireSilent(): Promise<string[]> {
-    const { db, id: own, now } = this.#deps
-    const at = now()
-    const silent = (await listSilentNodes(db, retireAfterMs)).filter((id) => id !== own)
-    this.#silentSince = new Map(silent.map((id) => [id, this.#silentSince.get(id) ?? at]))
-    const retired = silent.filter((id) => at - (this.#silentSince.get(id) ?? at) >= silenceGraceMs)
-    for (const id of retired) await retireNode(db, id)
+    const { db, id: own, retireAfterMs } = this.#deps
+    const retired: string[] = []
+    for (const silent of this.#silentNodes.silentFor(retireAfterMs)) {
+      if (silent.id !== own && (await retireSilentNode(db, silent))) retired.push(silent.id)
+    }
     return retired
   }
 

@@ -48,6 +48,11 @@ export const dataSettings = inGroup('Data', {
     doc: 'How long the active requests of a killed node, if it is neither restarted nor retired, still count against concurrency limits in Redis. Nodes renew the lease of an active request three times within it.',
     ...duration('30s', 1000, 3_600_000),
   },
+  nodeRetireAfterMs: {
+    env: 'NODE_RETIRE_AFTER',
+    doc: 'How long a node of a cluster may send no heartbeat until the others retire it: they end its requests, and release what these had held. It joins again by itself when it returns. All nodes need the same value; the default outlasts a pause or migration of a machine.',
+    ...duration('30s', 5000, 86_400_000),
+  },
   encryptionKey: {
     env: 'ENCRYPTION_KEY',
     doc: 'Encrypts the key that encrypts upstream credentials. Without it, the first start creates a key file in `DATA_DIR`, or, in a cluster, stores the key in the database next to the credentials. Back up whichever key you use, apart from the data.',

@@ -17,6 +17,8 @@ export const settingDocs: Readonly<Record<string, string>> = {
   REDIS_URL: '集群节点用于共享速率限制的 Redis 或 Valkey。未设置或不可用时，每个节点按份额执行限制。',
   SLOT_LEASE:
     '节点被强制终止且未重启或退役时，其进行中的请求在 Redis 中继续占用并发数的时间。正常节点在此期间会续期三次。',
+  NODE_RETIRE_AFTER:
+    '集群节点多久没有心跳即被其他节点退役：其请求被结束，占用的余额随之释放；节点恢复后会自动重新加入。所有节点应使用相同的值；默认值足以覆盖虚拟机的短暂暂停或迁移。',
   ENCRYPTION_KEY:
     '用于加密“上游凭证的加密密钥”。未设置时，首次启动会在 `DATA_DIR` 中创建密钥文件；集群则存放在数据库中，与凭证在一起。无论使用哪种方式，都请备份密钥，并与数据分开存放。',
   ENCRYPTION_KEY_PREVIOUS:

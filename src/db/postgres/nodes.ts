@@ -118,6 +118,22 @@ export async function retireNode(db: Db, id: string): Promise<boolean> {
   return found?.rows.length === 1
 }
 
+/** Retires a node unless it has sent a heartbeat since the last one that was seen; false if it was not retired. */
+export async function retireSilentNode(
+  db: Db,
+  { id, seenAt }: { readonly id: string; readonly seenAt: number },
+): Promise<boolean> {
+  const [, retired] = await db.write(
+    { sql: lockText, parameters: [id] },
+    {
+      sql: `update nodes set state = 'retired', epoch = epoch + 1
+        where id = ? and state = 'running' and seen_at = ?`,
+      parameters: [id, seenAt],
+    },
+  )
+  return retired?.changes === 1
+}
+
 /** Lists all nodes with their numbers of open holds. */
 export function listNodes(
   db: Db,
@@ -131,15 +147,6 @@ export function listNodes(
       from nodes order by id`,
     parameters: [addressPrefix],
   })
-}
-
-/** Lists running nodes without a heartbeat for `silentMs`. */
-export async function listSilentNodes(db: Db, silentMs: number): Promise<string[]> {
-  const rows = await db.all<{ id: string }>({
-    sql: `select id from nodes where state = 'running' and seen_at < ${nowText} - ? order by id`,
-    parameters: [silentMs],
-  })
-  return rows.map(({ id }) => id)
 }
 
 /** Lists open holds of retired nodes, which any node may end. */
@@ -171,23 +178,16 @@ export function listOpenHolds(db: Db, node: string): Promise<HoldRow[]> {
   })
 }
 
-/** Returns how many nodes share the work, and this node's index among them, from 0. */
-export async function readNodeShare(
+/** Lists the running nodes by id, with their last heartbeats, and whether they have sent one within `aliveMs`. */
+export async function listRunningNodes(
   db: Db,
-  id: string,
   aliveMs: number,
-): Promise<{ readonly nodes: number; readonly index: number }> {
-  const rows = await db.all<{ id: string }>({
-    sql: `select id from nodes where state = 'running' and (seen_at > ${nowText} - ? or id = ?) order by id`,
-    parameters: [aliveMs, id],
+): Promise<{ readonly id: string; readonly seenAt: number; readonly isAlive: boolean }[]> {
+  const rows = await db.all<{ id: string; seen_at: number; age: number }>({
+    sql: `select id, seen_at, ${nowText} - seen_at as age from nodes where state = 'running' order by id`,
+    parameters: [],
   })
-  return {
-    nodes: Math.max(1, rows.length),
-    index: Math.max(
-      0,
-      rows.findIndex((row) => row.id === id),
-    ),
-  }
+  return rows.map(({ id, seen_at: seenAt, age }) => ({ id, seenAt, isAlive: age < aliveMs }))
 }
 
 /** Acquires or renews the lease of a job for `durationMs`; false if another node holds it. */
