@@ -123,6 +123,8 @@ describe('upstreams', () => {
       [{ priority: 0.5 }, 'priority'],
       [{ weight: -1 }, 'weight'],
       [{ timeouts: { idleMs: 0 } }, 'timeouts.idle_ms'],
+      [{ settings: { allowedFields: ['a b'] } }, 'allowed_fields'],
+      [{ settings: { allowedFields: Array.from({ length: 51 }, (_, nth) => `f${nth}`) } }, 'allowed_fields'],
       [{ prices: { input: 'x', output: '1' } }, 'prices.input'],
       [{ prices: { input: '1', output: '1', rate: '-1' } }, 'prices.rate'],
       [{ prices: { input: '1', output: '1', currency: 'yuan' } }, 'prices.currency'],

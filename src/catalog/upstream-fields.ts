@@ -2,6 +2,7 @@
 
 import { sql as fragment, type RawBuilder } from 'kysely'
 import { apiError, invalidField } from '../errors.ts'
+import { patchJson } from '../db/audit-changes.ts'
 import type { Sealer } from '../lib/encryption.ts'
 import type { UpstreamsTable } from '../db/schema/schema.ts'
 import type { UpstreamSettings } from '../providers/provider.ts'
@@ -50,11 +51,12 @@ export function upstreamFields(row: UpstreamsTable): UpstreamFields {
 }
 
 /** Omitted fields stay unchanged. null removes a value. */
-export interface UpstreamPatch extends Partial<Omit<UpstreamFields, 'id'>> {
+export interface UpstreamPatch extends Partial<Omit<UpstreamFields, 'id' | 'settings'>> {
   readonly credential?: string
   readonly proxy?: string | null
   readonly prices?: UpstreamCosts | null
   readonly timeouts?: { readonly [Name in keyof UpstreamTimeouts]?: number | null }
+  readonly settings?: { readonly [Name in keyof UpstreamSettings]?: UpstreamSettings[Name] | null }
 }
 
 /** What the caller provides: the actor, the encryption of secrets and the rule for allowed addresses. */
@@ -89,7 +91,8 @@ const maxTimeoutMs = 3_600_000
 
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 const maxCredentialLength = 16_384
-const maxSettingsLength = 4096
+const maxAllowedFields = 50
+const fieldNamePattern = /^[\w$.:-]{1,64}$/
 const maxWeight = 1_000_000
 /** Short enough to notice failures in time, long enough to cost next to nothing. */
 const healthCheckRangeMs = [1000, 86_400_000] as const
@@ -127,10 +130,15 @@ export function mergeTimeouts(timeouts: NonNullable<UpstreamPatch['timeouts']>):
   return { timeouts: fragment<string>`json_patch(timeouts, ${timeoutsJson(timeouts)})` }
 }
 
-/** The timeouts of a new row: those that are set and not null. */
-export function initialTimeoutsJson(timeouts: UpstreamPatch['timeouts']): string {
-  const text = timeoutsJson(timeouts ?? {})
-  return JSON.stringify(JSON.parse(text, (_name, value: unknown) => value ?? undefined))
+/** The timeouts and settings of a new row: those that are set and not null. */
+export function initialOptions({
+  timeouts = {},
+  settings = {},
+}: UpstreamPatch): Pick<UpstreamsTable, 'timeouts' | 'settings'> {
+  return {
+    timeouts: patchJson('{}', timeoutsJson(timeouts)),
+    settings: patchJson('{}', settingsJson(settings)),
+  }
 }
 
 /** Throws 400 for an address that must not be called. */
@@ -187,11 +195,19 @@ export function checkWeight(weight: number): number {
   return checkInteger(weight, 'weight', [0, maxWeight])
 }
 
-function settingsJson(settings: UpstreamSettings): string {
-  const json = JSON.stringify(settings)
-  if (json.length > maxSettingsLength)
-    throw invalidField('settings', `must have at most ${maxSettingsLength} characters as JSON`)
-  return json
+/** A validated patch as JSON. An empty list is removed. Throws 400 naming the field. */
+export function settingsJson({ allowedFields, ...others }: NonNullable<UpstreamPatch['settings']>): string {
+  const names = allowedFields && [...new Set(allowedFields)]
+  if (names && (names.length > maxAllowedFields || !names.every((name) => fieldNamePattern.test(name))))
+    throw invalidField('allowed_fields', `must be a list of at most ${maxAllowedFields} names of fields`)
+  return JSON.stringify({ ...others, allowedFields: names?.length === 0 ? null : names })
+}
+
+/** Merges settings in the database, where null removes one. */
+export function mergeSettings(settings: NonNullable<UpstreamPatch['settings']>): {
+  settings: RawBuilder<string>
+} {
+  return { settings: fragment<string>`json_patch(settings, ${settingsJson(settings)})` }
 }
 
 function addressColumns(patch: UpstreamPatch, id: string, context: UpstreamContext): Partial<UpstreamsTable> {
@@ -205,8 +221,8 @@ function addressColumns(patch: UpstreamPatch, id: string, context: UpstreamConte
 }
 
 /**
- * The columns that a patch sets, validated. Timeouts are separate, because they are merged. Throws 400 naming
- * the field.
+ * The columns that a patch sets, validated. Timeouts and settings are separate, because they are merged. Throws 400
+ * naming the field.
  */
 export function toColumns(
   patch: UpstreamPatch,
@@ -229,7 +245,6 @@ export function toColumns(
   if (patch.prices !== undefined) set.prices = costsJson(patch.prices, 'prices')
   if (patch.onAbort !== undefined) set.on_abort = patch.onAbort
   if (patch.enabled !== undefined) set.enabled = patch.enabled ? 1 : 0
-  if (patch.settings !== undefined) set.settings = settingsJson(patch.settings)
   if (patch.healthCheckMs === null) set.health_check_ms = null
   else if (patch.healthCheckMs !== undefined) {
     set.health_check_ms = checkInteger(patch.healthCheckMs, 'health_check_ms', healthCheckRangeMs)

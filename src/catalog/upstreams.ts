@@ -16,10 +16,12 @@ import { parseCosts, type UpstreamCosts } from './costs.ts'
 import { lastFourOf } from './credentials.ts'
 import {
   toColumns,
-  initialTimeoutsJson,
+  initialOptions,
   parseTimeouts,
   redactProxy,
+  mergeSettings,
   mergeTimeouts,
+  settingsJson,
   timeoutsJson,
   upstreamFields,
   type UpstreamFields,
@@ -67,8 +69,10 @@ function toApiError(error: unknown): unknown {
 
 /** What the audit log may contain: the upstream as the API has it, without secrets. */
 function toAuditDetail(row: UpstreamsTable, sealer: Sealer): object {
-  const { lastFour: _credential, createdAt: _created, updatedAt: _updated, ...open } = upstreamOf(row, sealer)
-  return open
+  const upstream = upstreamOf(row, sealer)
+  const { lastFour: _credential, createdAt: _created, updatedAt: _updated, settings, ...open } = upstream
+  const { maximumField, ...others } = settings
+  return { ...open, maxTokensField: maximumField ?? null, ...others }
 }
 
 /** The changed fields; of a credential or a proxy's password, only that it has changed. null: nothing has. */
@@ -126,13 +130,12 @@ export async function createUpstream(
     priority: 0,
     weight: 1,
     prices: null,
-    timeouts: initialTimeoutsJson(input.timeouts),
     on_abort: 'cancel',
     enabled: 1,
-    settings: '{}',
     health_check_ms: null,
     created_at: now,
     updated_at: now,
+    ...initialOptions(input),
     ...toColumns(input, id, context),
   }
   await context.authorizeNewDestination?.()
@@ -187,9 +190,11 @@ export async function updateUpstream(
     await context.authorizeNewDestination?.()
     set.credential ??= context.sealer.seal('', id)
   }
-  const timeouts =
-    patch.timeouts === undefined ? before.timeouts : patchJson(before.timeouts, timeoutsJson(patch.timeouts))
-  const changes = toAuditChanges(before, { ...before, ...set, timeouts }, context.sealer)
+  const merged = {
+    timeouts: patchJson(before.timeouts, timeoutsJson(patch.timeouts ?? {})),
+    settings: patchJson(before.settings, settingsJson(patch.settings ?? {})),
+  }
+  const changes = toAuditChanges(before, { ...before, ...set, ...merged }, context.sealer)
   if (changes === null) return { value: upstreamOf(before, context.sealer), changes: [] }
   let update = sql
     .updateTable('upstreams')
@@ -202,6 +207,7 @@ export async function updateUpstream(
       .where('provider', '=', before.provider)
       .where('proxy', 'is not distinct from', before.proxy)
   if (patch.timeouts !== undefined) update = update.set(mergeTimeouts(patch.timeouts))
+  if (patch.settings !== undefined) update = update.set(mergeSettings(patch.settings))
   const additional = sql.deleteFrom('upstream_credentials').where('upstream_id', '=', id)
   const detail = { ...changes, ...(deletesCredentials ? { credentials: 'deleted' } : {}) }
   try {

@@ -8,7 +8,7 @@ import { useMessages } from '../../locales/messages.ts'
 import { ConfirmIdentity } from './confirm-identity.tsx'
 import { submitHandler, useAction, useFieldError } from './use-action.ts'
 import { CostFields, costDraftFrom, costsFromDraft, type CostDraft } from './cost-fields.tsx'
-import { changedFields, integerText, optionalInteger } from './field-values.ts'
+import { changedFields, integerText, namesFrom, optionalInteger, optionalText } from './field-values.ts'
 import { SelectField, Form, useDraft, IntegerField } from './fields.tsx'
 import { formatDuration } from '../format.ts'
 import { ErrorMessage } from '../feedback/empty-state.tsx'
@@ -22,6 +22,7 @@ export interface UpstreamFormProps {
   readonly close: () => void
 }
 
+const maximumFields = ['max_tokens', 'max_completion_tokens'] as const
 const timeoutNames = ['connect_ms', 'first_token_ms', 'idle_ms', 'answer_ms'] as const
 
 function draftFrom(upstream: Upstream | null) {
@@ -37,6 +38,8 @@ function draftFrom(upstream: Upstream | null) {
     first_token_ms: integerText(upstream?.timeouts.first_token_ms),
     idle_ms: integerText(upstream?.timeouts.idle_ms),
     answer_ms: integerText(upstream?.timeouts.answer_ms),
+    max_tokens_field: upstream?.max_tokens_field ?? '',
+    allowed_fields: upstream?.allowed_fields.join(', ') ?? '',
   }
 }
 
@@ -52,6 +55,8 @@ function bodyFrom(draft: Draft, costs: CostDraft, isNew: boolean): Record<string
     weight: optionalInteger(draft.weight),
     on_abort: draft.on_abort,
     timeouts: Object.fromEntries(timeoutNames.map((name) => [name, optionalInteger(draft[name])])),
+    max_tokens_field: optionalText(draft.max_tokens_field),
+    allowed_fields: namesFrom(draft.allowed_fields),
     prices: costsFromDraft(costs),
     ...(isNew ? { enabled: false } : {}),
   }
@@ -92,7 +97,7 @@ export function UpstreamForm({ upstream, close }: UpstreamFormProps) {
       action={save}
       submitLabel={isNew ? t.addAndTest : shell.save}
       cancel={close}
-      inlineErrors={['name', 'provider', 'base_url', 'credential']}
+      inlineErrors={['name', 'provider', 'base_url', 'credential', 'allowed_fields']}
     >
       {isNew && <p className="callout">{t.addHint}</p>}
       <div className="fields two-columns">
@@ -153,6 +158,19 @@ export function UpstreamForm({ upstream, close }: UpstreamFormProps) {
             name="on_abort"
             value={draft.on_abort}
             onChange={(event) => set('on_abort', event.currentTarget.value)}
+          />
+          <SelectField
+            label={t.maxTokensField}
+            anyLabel={t.default}
+            options={maximumFields.map((name) => ({ value: name, label: name }))}
+            {...field('max_tokens_field')}
+          />
+          <TextInput
+            label={t.allowedFields}
+            description={t.allowedFieldsHint}
+            autoComplete="off"
+            error={fieldError('allowed_fields')}
+            {...field('allowed_fields')}
           />
         </div>
       </details>

@@ -45,6 +45,10 @@ export const catalog = {
     onAbort: 'When the client disconnects',
     cancel: 'Cancel the request',
     drain: 'Read the response to its end',
+    maxTokensField: 'Field for the output maximum',
+    allowedFields: 'Allowed fields',
+    allowedFieldsHint:
+      'Fields that callers may send although they can choose another model or a more expensive service, separated by commas',
     deleteTitle: (name: string) => `Delete ${name}?`,
     failingRoutes: (failing: number, all: number) => `${failing} of ${all} models failing`,
     circuit: { open: 'Paused after failures', 'half-open': 'Testing recovery' },

@@ -138,6 +138,7 @@ const reasons: Texts = [
   [/^cannot be combined with `from` or `to`$/, '不能与开始时间或结束时间同时填写'],
   [/^must name at least one limit$/, '至少填写一项'],
   [/^must contain text in at least one language$/, '至少填写一种语言'],
+  [/^must be a list of at most (\d+) names of fields$/, '必须是字段名列表，最多 $1 个'],
   [/^must consist of letters, digits, "\.", "_" and "-"$/, '只能包含字母、数字、“.”、“_”和“-”'],
   [/^must consist of lower-case letters, digits, "-" and "_"$/, '只能包含小写字母、数字、“-”和“_”'],
   [

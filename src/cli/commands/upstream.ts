@@ -8,6 +8,7 @@ import {
   withCredential,
   withJsonOption,
   parseInteger,
+  parseList,
   type CredentialOptions,
 } from '../options.ts'
 import { configureCredentials, upstreamHelp } from './upstream-credentials.ts'
@@ -23,6 +24,8 @@ const newUpstreamFields = {
   priority: 'priority',
   weight: 'weight',
   onAbort: 'on_abort',
+  maxTokensField: 'max_tokens_field',
+  allowedFields: 'allowed_fields',
   healthCheckMs: 'health_check_ms',
   connectMs: 'timeouts.connect_ms',
   firstTokenMs: 'timeouts.first_token_ms',
@@ -96,6 +99,12 @@ function configureAdd(command: Command): void {
     .option('--priority <number>', 'lower is tried first', parseInteger)
     .option('--weight <number>', 'share among upstreams of the same priority', parseInteger)
     .option('--on-abort <what>', 'cancel or drain the response if the caller disconnects')
+    .option('--max-tokens-field <name>', 'field for the maximum of output tokens if the relay chooses it')
+    .option(
+      '--allowed-fields <names>',
+      'restricted fields that callers may send, e.g. service_tier',
+      parseList,
+    )
     .option('--connect-ms <ms>', 'connect timeout', parseInteger)
     .option('--first-token-ms <ms>', "timeout for a stream's first token", parseInteger)
     .option('--idle-ms <ms>', 'timeout between events of a stream', parseInteger)

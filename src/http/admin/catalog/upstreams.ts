@@ -25,6 +25,7 @@ import { upstreamUrlProblem, parseCidrs } from '../../../lib/address-guard.ts'
 import { providerNames, findProvider } from '../../../providers/registry.ts'
 
 const timeoutInput = z.int().nullish()
+const maximumFieldInput = z.enum(['max_tokens', 'max_completion_tokens'])
 const patchFields = {
   name: z.string().optional(),
   provider: z
@@ -58,13 +59,22 @@ const patchFields = {
   health_check_ms: z.int().nullish().meta({
     description: 'How often to send a small health-check request while there is no traffic; null: never.',
   }),
+  max_tokens_field: maximumFieldInput.nullish().meta({
+    description:
+      'The field for the maximum of output tokens where the relay chooses it: the caller named none, or both. null: the provider’s own.',
+  }),
+  allowed_fields: z
+    .array(z.string())
+    .nullish()
+    .meta({
+      description:
+        'Fields that callers may send though they can choose another maximum, model or service: names or paths of fields, types of hosted tools without their date, and names of betas. At most 50.',
+      example: ['service_tier', 'code_execution'],
+    }),
   settings: z
-    .strictObject({
-      maximum_field: z.enum(['max_tokens', 'max_completion_tokens']).optional().meta({
-        description: 'The field in which the output token limit is sent if the caller sets none.',
-      }),
-    })
-    .optional(),
+    .strictObject({ maximum_field: maximumFieldInput.optional() })
+    .optional()
+    .meta({ description: 'The old name of `max_tokens_field`.', deprecated: true }),
 }
 const upstreamPatch = z.strictObject(patchFields)
 const upstreamInput = z.strictObject({
@@ -96,14 +106,21 @@ export const upstreamSchema = z
     enabled: z.boolean(),
     health_check_ms: z.int().nullable(),
     last_four: z.string().nullable().meta({ description: 'The last four characters of the credential.' }),
-    settings: z.object({ maximum_field: z.string().optional() }),
+    max_tokens_field: z.string().nullable().meta({ description: 'null: the provider’s own.' }),
+    allowed_fields: z.array(z.string()),
+    settings: z
+      .object({ maximum_field: z.string().optional() })
+      .meta({ description: 'The old name of `max_tokens_field`.', deprecated: true }),
     created_at: time,
     updated_at: time,
   })
   .openapi('Upstream')
 
-const upstreamView = view('upstream', upstreamSchema, (upstream: Upstream) => ({
+const upstreamView = view('upstream', upstreamSchema, ({ settings, ...upstream }: Upstream) => ({
   ...jsonFields(upstream),
+  max_tokens_field: settings.maximumField ?? null,
+  allowed_fields: [...(settings.allowedFields ?? [])],
+  settings: settings.maximumField === undefined ? {} : { maximum_field: settings.maximumField },
   prices: serializeCosts(upstream.prices),
   timeouts: jsonFields({ ...defaultTimeouts, ...upstream.timeouts }),
 }))
@@ -114,14 +131,33 @@ function requireProviderName(name: string): string {
   throw apiError('invalid_request', { param: 'provider', message })
 }
 
+/** The old `settings` replace the field that they name, or remove it. */
+function toSettingsPatch({
+  settings,
+  max_tokens_field: field = settings && (settings.maximum_field ?? null),
+  allowed_fields: allowedFields,
+}: z.infer<typeof upstreamPatch>): UpstreamPatch['settings'] {
+  const old = settings?.maximum_field
+  if (old !== undefined && old !== field) {
+    const message = 'Invalid `max_tokens_field`: differs from `settings.maximum_field`, its old name.'
+    throw apiError('invalid_request', { param: 'max_tokens_field', message })
+  }
+  if (field === undefined && allowedFields === undefined) return undefined
+  return {
+    ...(field === undefined ? {} : { maximumField: field }),
+    ...(allowedFields === undefined ? {} : { allowedFields }),
+  }
+}
+
 function toUpstreamPatch(body: z.infer<typeof upstreamPatch>): UpstreamPatch {
-  const { provider, prices, timeouts, settings, ...rest } = body
+  const { provider, prices, timeouts, settings: _old, max_tokens_field: _field, ...others } = body
+  const { allowed_fields: _names, ...rest } = others
   return {
     ...fieldsOf(rest),
     provider: provider === undefined ? undefined : requireProviderName(provider),
     prices: prices && toUpstreamCosts(prices),
     timeouts: timeouts && fieldsOf(timeouts),
-    settings: settings && fieldsOf(settings),
+    settings: toSettingsPatch(body),
   }
 }
 
