@@ -12,7 +12,6 @@ import { chatRequest, type Account } from '../support/server/account.ts'
 import {
   type Cluster,
   addModel,
-  isLeader,
   sharedCluster,
   startCluster,
   waitUntil,
@@ -94,85 +93,6 @@ describe('Retired nodes', () => {
       const inFull = 2n * 10n * 2000n + 450n * 8000n
       const first = 10n * 2000n + 5n * 8000n
       assert.equal(parseAmount(overrun), inFull - (charged - first))
-      await server.assertNoOpenHolds()
-    },
-  )
-})
-
-describe('Dead nodes', () => {
-  test(
-    'Leader and another node killed – their customers have their money back within the bound',
-    { skip },
-    async (t) => {
-      const cluster = await startCluster(t, 3, { NODE_RETIRE_AFTER: '5s' }, { postgres: shared.postgres })
-      const { server, nodes } = cluster
-      const upstream = await addModel(cluster)
-      const account = await server.account({ balance: '1' })
-      await waitUntilServed(cluster, account.key.secret)
-      const findLeader = async () => {
-        for (const node of nodes) if (await isLeader(node)) return node
-        return undefined
-      }
-      await waitUntil(async () => (await findLeader()) !== undefined)
-      const leader = await findLeader()
-      const [survivor, follower] = nodes.filter((node) => node !== leader)
-      assert.ok(leader && follower && survivor)
-      server.relay = survivor
-      upstream.always(pauseAfter(1, new Promise(() => undefined), respondWith('Never done.')))
-      const before = upstream.requests.length
-      for (const { url } of [leader, follower]) {
-        for (const stream of [true, false])
-          void sendConcurrently(account, url, chatRequest('m', { stream }), 1).catch(() => undefined)
-      }
-      await waitUntil(() => upstream.requests.length === before + 4)
-      assert.ok(parseAmount(await account.held()) > 0n)
-      const killedAt = performance.now()
-      await Promise.all([leader.kill(), follower.kill()])
-      await waitUntil(async () => parseAmount(await account.held()) === 0n)
-      const seconds = (performance.now() - killedAt) / 1000
-      assert.ok(seconds <= 5 + 15, `${seconds} s`)
-      const states = (await listNodes(cluster)).map(({ state }) => state).toSorted()
-      assert.deepEqual(states, ['retired', 'retired', 'running'])
-      upstream.always(respondWith('Hello!'))
-      await Promise.all([leader, follower].map((node) => cluster.restartNode(nodes.indexOf(node))))
-      server.relay = survivor
-      await waitUntil(async () => (await listNodes(cluster)).every(({ state }) => state === 'running'))
-      await server.assertNoOpenHolds()
-    },
-  )
-
-  test(
-    'Frozen node – is retired; when it returns, its requests end cleanly and it rejoins by itself',
-    { skip },
-    async (t) => {
-      const cluster = await startCluster(t, 2, { NODE_RETIRE_AFTER: '5s' }, { postgres: shared.postgres })
-      const { server, nodes, url } = cluster
-      const upstream = await addModel(cluster)
-      const account = await server.account({ balance: '1' })
-      const [running, frozen] = nodes
-      assert.ok(running && frozen)
-      await waitUntilServed(cluster, account.key.secret)
-      const resume = Promise.withResolvers<void>()
-      upstream.always(waitFor(resume.promise, respondWith('Late.', { input: 10, output: 50 })))
-      const late = sendConcurrently(account, frozen.url, chatRequest('m'), 2)
-      await waitUntil(() => upstream.requests.length === 2)
-      frozen.signal('SIGSTOP')
-      await waitUntil(async () => (await listNodes(cluster)).some(({ state }) => state === 'retired'))
-      await waitUntil(async () => parseAmount(await account.held()) === 0n)
-      assert.equal(await account.balance(), '1', 'a non-streaming request has no mark to be charged at')
-      const list = new CommandLine(running.dataDir, { DATABASE_URL: url })
-      assert.match(await list.output(['node', 'list']), /retired/)
-      upstream.always(respondWith('Hello!'))
-      frozen.signal('SIGCONT')
-      resume.resolve()
-      for (const { status, text } of await late) {
-        assert.ok(status === 200 ? text.includes('Late.') : status === 503, `${status} ${text}`)
-      }
-      await waitUntil(async () => (await listNodes(cluster)).every(({ state }) => state === 'running'))
-      await waitUntil(() => isAdmitted(account, frozen.url, 'm'))
-      const { code, errors } = await list.run(['node', 'retire', 'node_unknown'])
-      assert.notEqual(code, 0)
-      assert.match(errors.join('\n'), /Node not found/)
       await server.assertNoOpenHolds()
     },
   )
