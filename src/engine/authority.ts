@@ -109,6 +109,8 @@ export class Authority {
   ): HoldResponse {
     if (!held || !('event' in held)) return this.#reject(operation, subjects, status, held)
     const { outputTokens, maximumTokens } = held
+    // The rate limits count what may be written, but reject no request for more than it asked for.
+    this.#deps.rates.raise(operation.hold.id, operation.hold.inputTokens + outputTokens)
     return { granted: true, outputTokens, maximumTokens, commit: this.#deps.store.newest, rates: status }
   }
 

@@ -12,7 +12,10 @@ function maxOutputTokensOf(model: PricedModel): number {
   return model.maxOutputTokens ?? model.contextTokens
 }
 
-/** What the rate limits count until the usage is known: the estimated input, and the requested maximum of output, if given. */
+/**
+ * What the rate limits must have room for: the estimated input, and the requested maximum of output, if given. Once the
+ * request is admitted, they count what is held, if that is more.
+ */
 export function tokensToReserve(request: HoldRequest, model: PricedModel): number {
   if (request.requestedTokens === null) return request.inputTokens
   return request.inputTokens + Math.min(request.requestedTokens, maxOutputTokensOf(model)) * request.results

@@ -75,6 +75,26 @@ describe('ClusterRateLimiter', () => {
       },
     )
 
+    test(
+      `${name} – a raised reservation counts more tokens, fits or not, and is corrected`,
+      { skip },
+      async (t) => {
+        const limiter = await open(() => 0)
+        t.after(() => limiter.close())
+        const subjects = newSubjects({ tpm: 100 })
+        const id = `raised-${(counter += 1)}`
+        assert.equal((await limiter.reserve(id, subjects, 10)).denial, null)
+        limiter.raise(id, 500)
+        limiter.raise(id, 20)
+        const { denial } = await limiter.reserve(`${id}-next`, subjects, 1)
+        assert.partialDeepStrictEqual(denial, { rate: 'tokens per minute' })
+        limiter.finish(id, 30)
+        const { denial: none, status } = await limiter.reserve(`${id}-last`, subjects, 1)
+        assert.equal(none, null)
+        assert.equal(status.remainingTokens, 69)
+      },
+    )
+
     test(`${name} – a call denied by one limit consumes no other`, { skip }, async (t) => {
       const limiter = await open(() => 0)
       t.after(() => limiter.close())

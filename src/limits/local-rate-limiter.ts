@@ -24,6 +24,8 @@ export interface AdmissionRates {
     subjects: readonly RateLimitSubject[],
     tokens: number,
   ): RateLimitResult | Promise<RateLimitResult>
+  /** Reserves this many tokens for a request that was admitted with fewer, even if they do not fit. */
+  raise(id: string, tokens: number): void
   /** Cancels the reservation of a request that the ledger rejected. */
   cancel(id: string): void
   /** Ends a request with its actual tokens; `null`: as reserved. */
@@ -124,6 +126,10 @@ export class LocalRateLimiter implements ClusterRateLimiter {
   /** True if any request of the last minute is counted here. */
   get hasAdmitted(): boolean {
     return this.#limiter.size > 0
+  }
+
+  raise(id: string, tokens: number): void {
+    this.#limiter.raise(id, tokens)
   }
 
   cancel(id: string): void {

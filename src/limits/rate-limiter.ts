@@ -67,7 +67,7 @@ interface SubjectState {
 interface Reservation {
   readonly subjects: readonly SubjectState[]
   readonly second: number
-  readonly tokens: number
+  tokens: number
 }
 
 const secondMs = 1000
@@ -117,6 +117,15 @@ export class RateLimiter {
     const tokensWait = tpm === null ? 0 : subject.tokens.secondsUntilFits(second, tokens, tpm)
     if (!isFull && requestsWait === 0 && tokensWait === 0) return null
     return denialFrom({ subject: name, limits }, { running: subject.running, requestsWait, tokensWait }, now)
+  }
+
+  /** Reserves this many tokens for a request that was admitted with fewer, even if they do not fit. */
+  raise(id: string, tokens: number): void {
+    const reservation = this.#reservations.get(id)
+    if (!reservation || reservation.tokens >= tokens) return
+    for (const subject of reservation.subjects)
+      subject.tokens.add(reservation.second, tokens - reservation.tokens)
+    reservation.tokens = tokens
   }
 
   /** Cancels the reservation of a request that the ledger rejected. */

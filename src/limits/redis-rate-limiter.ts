@@ -36,7 +36,7 @@ interface ActiveReservation {
   readonly id: string
   readonly group: string
   readonly subjects: readonly string[]
-  readonly tokens: number
+  tokens: number
   /** When Redis counted it; `null`: not yet. */
   at: number | null
   /** Redis is still counting it: its end is sent afterwards. */
@@ -217,6 +217,17 @@ export class RedisRateLimiter implements ClusterRateLimiter {
 
   status(subjects: readonly RateLimitSubject[]): RateStatus | null {
     return this.isShared ? null : this.#local.status(subjects)
+  }
+
+  raise(id: string, tokens: number): void {
+    this.#local.raise(id, tokens)
+    const reservation = this.#active.get(id)
+    if (!reservation || reservation.tokens >= tokens) return
+    const { at } = reservation
+    // What Redis does not count now is corrected when the request ends.
+    if (at === null) return
+    this.#windows.raise({ ...reservation, at }, tokens - reservation.tokens).catch(() => undefined)
+    reservation.tokens = tokens
   }
 
   cancel(id: string): void {

@@ -3,7 +3,7 @@
  * lost, and none of it is money. This module does not know what is limited or why.
  */
 import { Redis } from 'ioredis'
-import { endScript, renewScript, reserveScript } from './sliding-window-scripts.ts'
+import { endScript, raiseScript, renewScript, reserveScript } from './sliding-window-scripts.ts'
 import { errorMessage } from '../lib/error-message.ts'
 
 /** The limits of one subject; `null`: unlimited. */
@@ -65,6 +65,7 @@ const commandTimeoutMessage = 'Command timed out'
 interface Scripts {
   reserveWindows(keys: number, ...scriptArguments: (string | number)[]): Promise<number[]>
   endWindows(keys: number, ...scriptArguments: (string | number)[]): Promise<number>
+  raiseWindows(keys: number, ...scriptArguments: (string | number)[]): Promise<number>
   renewWindows(keys: number, ...scriptArguments: (string | number)[]): Promise<number>
 }
 
@@ -82,6 +83,7 @@ function createClient(url: string): Redis & Scripts {
     scripts: {
       reserveWindows: { lua: reserveScript },
       endWindows: { lua: endScript },
+      raiseWindows: { lua: raiseScript },
       renewWindows: { lua: renewScript },
     },
   })
@@ -171,6 +173,16 @@ export class RedisSlidingWindows {
     const { requests, tokens, surplus } = change
     const scriptArguments = [this.#aheadMs(), id, Math.floor(at / 1000), requests, tokens, surplus]
     await this.#countTimeouts(this.#redis.endWindows(keys.length, ...keys, ...scriptArguments))
+  }
+
+  /** Adds tokens to a reservation that was made at `at` of Redis's clock. */
+  async raise(
+    { group, subjects, at }: Omit<ReservedSubjects, 'id'> & { readonly at: number },
+    tokens: number,
+  ): Promise<void> {
+    const keys = subjects.map((subject) => `sluice:{${group}}:w:${subject}`)
+    const scriptArguments = [this.#aheadMs(), Math.floor(at / 1000), tokens]
+    await this.#countTimeouts(this.#redis.raiseWindows(keys.length, ...keys, ...scriptArguments))
   }
 
   /** Renews the slots of a running request. */

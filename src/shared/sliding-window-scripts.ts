@@ -129,6 +129,15 @@ end
 return 1
 `
 
+/** Adds tokens to a reservation. KEYS: the hashes. ARGV: ms added to Redis's clock, the second of the reservation, tokens. */
+export const raiseScript: string = `${clock}
+for index = 1, #KEYS do
+  advance(KEYS[index])
+  add(KEYS[index], tonumber(ARGV[2]), 0, tonumber(ARGV[3]))
+end
+return 1
+`
+
 /**
  * Renews the slots of running requests, even if they had expired or were lost. KEYS: their sets. ARGV: ms added to
  * Redis's clock, the lease in ms, the ids.
