@@ -71,6 +71,9 @@ export const requestColumns = [
   'fault_upstream',
   'cache_write_1h_tokens',
   'count',
+  'model_served',
+  'provider_response_id',
+  'fingerprint',
 ] as const satisfies (keyof RequestRow)[]
 
 export const storedResponseColumns = [

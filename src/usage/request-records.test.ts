@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createLedgerCommit, createRequestRow, openAnyStore } from '../db/store.fixture.ts'
 import { ApiError } from '../errors.ts'
-import { listRequests, requestById, type RequestFilter } from './request-records.ts'
+import { listRequestRows, type RequestRowFilter } from './request-pages.ts'
+import { callersModelServed, findRequest, requestRecord } from './request-records.ts'
 
 describe('request records', () => {
   test('a record – has exactly the fields of the admin API', async (t) => {
@@ -16,9 +17,14 @@ describe('request records', () => {
       stream: 1,
       attempts: JSON.stringify(attempts),
       first_token_ms: 7,
+      model_served: 'upstream-model',
+      provider_response_id: 'chatcmpl-1',
+      fingerprint: 'fp_1',
     })
     await store.commit(createLedgerCommit(1, { requests: [row] }))
-    assert.deepEqual(await requestById(store.db, 'req_one'), {
+    const stored = await findRequest(store.db, 'req_one')
+    assert.ok(stored)
+    assert.deepEqual(requestRecord(stored), {
       request_id: 'req_one',
       time: '2026-11-21T08:00:00.000Z',
       account: 'acc_one',
@@ -35,15 +41,32 @@ describe('request records', () => {
       reasoning_tokens: 0,
       usage_source: 'provider',
       usage_clamped: false,
+      clamped: false,
       searches: 0,
       cost: '0.00022',
       currency: 'CNY',
       first_token_ms: 7,
       duration_ms: 12,
+      error_code: null,
+      model_served: 'upstream-model',
+      provider_response_id: 'chatcmpl-1',
+      fingerprint: 'fp_1',
       count: 1,
       attempts,
     })
-    assert.equal(await requestById(store.db, 'req_two'), undefined)
+    assert.equal(await findRequest(store.db, 'req_two'), undefined)
+  })
+
+  test('the model served – is shown to a caller whose response named it, or who sent it', () => {
+    const attempt = { upstream: 'ups_one', outcome: 'ok', http_status: 200, duration_ms: 1, cost: null }
+    const modelServed = (served: string | null, ...attempts: object[]): string | null =>
+      callersModelServed({ model: 'm', model_served: served, attempts: JSON.stringify(attempts) })
+    assert.equal(modelServed('m-2026', { ...attempt, model_exposed: true }), 'm-2026')
+    assert.equal(modelServed('m', attempt), 'm')
+    assert.equal(modelServed('m-2026', attempt), null)
+    assert.equal(modelServed('m-2026', { ...attempt, model_exposed: true }, attempt), null)
+    assert.equal(modelServed(null, { ...attempt, model_exposed: true }), null)
+    assert.equal(modelServed('m-2026'), null)
   })
 
   test('pages – return all requests newest first, none twice, also with equal times', async (t) => {
@@ -55,8 +78,8 @@ describe('request records', () => {
     const seen: string[] = []
     let cursor: string | undefined
     do {
-      const page = await listRequests(store.db, {}, { limit: 4, cursor })
-      seen.push(...page.data.map((record) => record.request_id))
+      const page = await listRequestRows(store.db, {}, { limit: 4, cursor })
+      seen.push(...page.rows.map((record) => record.request_id))
       cursor = page.next ?? undefined
     } while (cursor !== undefined)
     assert.equal(seen.length, 25)
@@ -72,8 +95,8 @@ describe('request records', () => {
       createRequestRow('req_2', { at: 30, model: 'other', outcome: 'failed' }),
     ]
     await store.commit(createLedgerCommit(1, { requests: rows }))
-    const found = async (filter: RequestFilter): Promise<string[]> =>
-      (await listRequests(store.db, filter, { limit: 10 })).data.map((record) => record.request_id)
+    const found = async (filter: RequestRowFilter): Promise<string[]> =>
+      (await listRequestRows(store.db, filter, { limit: 10 })).rows.map((record) => record.request_id)
     assert.deepEqual(await found({ account: 'acc_two' }), ['req_1'])
     assert.deepEqual(await found({ key: 'key_one' }), ['req_2', 'req_0'])
     assert.deepEqual(await found({ model: 'other' }), ['req_2'])
@@ -93,12 +116,12 @@ describe('request records', () => {
         case when n = 1 then 'truncated' else 'ok' end, 0, 1, 0, 1, 0, 0, 1, '[]', 0 from counter`,
       parameters: [],
     })
-    const pagesOf = async (filter: RequestFilter): Promise<string[][]> => {
+    const pagesOf = async (filter: RequestRowFilter): Promise<string[][]> => {
       const pages: string[][] = []
       let cursor: string | undefined
       do {
-        const page = await listRequests(db, filter, { limit: 10, ...(cursor && { cursor }) })
-        pages.push(page.data.map((record) => record.request_id))
+        const page = await listRequestRows(db, filter, { limit: 10, ...(cursor && { cursor }) })
+        pages.push(page.rows.map((record) => record.request_id))
         cursor = page.next ?? undefined
       } while (cursor !== undefined)
       return pages
@@ -113,7 +136,7 @@ describe('request records', () => {
 
   test('a cursor of another list – is rejected', async (t) => {
     const { db } = await openAnyStore(t)
-    await assert.rejects(listRequests(db, {}, { limit: 1, cursor: 'x' }), (error) => {
+    await assert.rejects(listRequestRows(db, {}, { limit: 1, cursor: 'x' }), (error) => {
       return error instanceof ApiError && error.status === 400 && error.detail.param === 'cursor'
     })
   })

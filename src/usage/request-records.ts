@@ -3,16 +3,16 @@
  * read everything; a key holder reads the records of their own account, without attempts. Rows are written in the commit
  * that ends a hold (db/journal.ts).
  */
-import type { Db, Page, PageOptions } from '../db/db.ts'
+import type { Db } from '../db/db.ts'
 import { sql, type RequestsTable } from '../db/schema/schema.ts'
 import { formatAmount } from '../lib/money.ts'
-import { listRequestRows, type RequestRowFilter } from './request-pages.ts'
+import type { StoredRequest } from './request-pages.ts'
 
 /** The platform's currency (specification §1), ISO 4217. */
 export const currency = 'CNY'
 
 /** The record in the admin API: money as decimal strings, times as RFC 3339. */
-export type RequestRecord = ReturnType<typeof recordOf>
+export type RequestRecord = ReturnType<typeof requestRecord>
 
 /** One attempt at one upstream. `cost` is what it cost us; null: unknown. */
 export interface AttemptRecord {
@@ -26,14 +26,13 @@ export interface AttemptRecord {
   readonly clamped?: true
   /** Web searches, if there were any. */
   readonly searches?: number
+  /** The caller's response has the upstream's name for the model; absent if it is the name that the caller sent. */
+  readonly model_exposed?: true
   /** Why it failed: the upstream's message, or ours; for invalid requests the upstream's error code and field. */
   readonly error?: string
   /** The id under which the upstream knows a failed call. */
   readonly upstream_request_id?: string
 }
-
-/** Omitted fields do not filter. Times in milliseconds since the epoch. */
-export type RequestFilter = Omit<RequestRowFilter, 'errors'>
 
 interface WithAttempts {
   /** As stored in the row. */
@@ -55,7 +54,21 @@ export function webSearchCount({ attempts }: WithAttempts): number {
   return (JSON.parse(attempts) as AttemptRecord[]).at(-1)?.searches ?? 0
 }
 
-function recordOf(row: Omit<RequestsTable, 'row_id'>) {
+/**
+ * The upstream's name for the model as far as the caller may know it: the name in the response, unless the route renamed
+ * the model at the time.
+ */
+export function callersModelServed({
+  model,
+  model_served: served,
+  attempts,
+}: Pick<StoredRequest, 'model' | 'model_served' | 'attempts'>): string | null {
+  if (served === null || served === model) return served
+  return (JSON.parse(attempts) as AttemptRecord[]).at(-1)?.model_exposed === true ? served : null
+}
+
+/** The request as the admin API shows it. */
+export function requestRecord(row: Omit<RequestsTable, 'row_id'>) {
   return {
     request_id: row.request_id,
     time: new Date(row.at).toISOString(),
@@ -79,27 +92,23 @@ function recordOf(row: Omit<RequestsTable, 'row_id'>) {
     usage_source: row.usage_source,
     /** The provider reported more usage than the model allows; charges are limited to that. */
     usage_clamped: wasClamped(row),
+    clamped: wasClamped(row),
     cost: formatAmount(row.cost_nanos),
     currency,
     first_token_ms: row.first_token_ms,
     duration_ms: row.duration_ms,
+    error_code: row.error_code,
+    /** What the upstream says about its response. */
+    model_served: row.model_served,
+    provider_response_id: row.provider_response_id,
+    fingerprint: row.fingerprint,
     /** How many rejected requests share the record; 1 in all others. */
     count: row.count,
     attempts: JSON.parse(row.attempts) as AttemptRecord[],
   }
 }
 
-/** Newest first. A page may be short although more follow: see request-pages.ts. */
-export async function listRequests(
-  db: Db,
-  filter: RequestFilter,
-  page: PageOptions,
-): Promise<Page<RequestRecord>> {
-  const { rows, next } = await listRequestRows(db, filter, page)
-  return { data: rows.map(recordOf), next }
-}
-
-export async function requestById(db: Db, requestId: string): Promise<RequestRecord | undefined> {
-  const row = await db.first(sql.selectFrom('requests').selectAll().where('request_id', '=', requestId))
-  return row === undefined ? undefined : recordOf(row)
+/** The row of a request of any account. */
+export function findRequest(db: Db, requestId: string): Promise<StoredRequest | undefined> {
+  return db.first(sql.selectFrom('requests').selectAll().where('request_id', '=', requestId))
 }

@@ -120,6 +120,11 @@ export function ShortId({ id }: { readonly id: string }) {
   return <CopyButton text={id}>{short}</CopyButton>
 }
 
+/** A text from elsewhere that can be copied; a dash if there is none. */
+export function CopyableText({ text }: { readonly text: string | null }) {
+  return text === null ? '–' : <CopyButton text={text} />
+}
+
 export type Tone = 'success' | 'warning' | 'danger' | 'neutral' | 'info'
 
 const toneIcons: Readonly<Record<Tone, 'check' | 'alert' | 'close' | 'dot' | 'info'>> = {

@@ -162,6 +162,9 @@ export const account = {
     reasoning: 'Reasoning tokens',
     usageSource: 'Token count',
     sources: { provider: 'Reported by the provider', estimate: 'Estimated' },
+    modelServed: 'Model served',
+    responseId: 'Response ID at the provider',
+    fingerprint: 'System fingerprint',
     clamped:
       'The provider reported more tokens than the model allows. You were charged only up to the model’s maximum.',
     code: 'Error code',

@@ -190,6 +190,9 @@ export const customers = {
     finish: 'Finish reason',
     usageSource: 'Token count',
     sources: { provider: 'Reported by the provider', estimate: 'Estimated' },
+    modelServed: 'Model served',
+    responseId: 'Response ID at the provider',
+    fingerprint: 'System fingerprint',
     clamped:
       'The provider reported more tokens than the model allows. The charge is limited to the model’s maximum: check the provider’s invoice, or the model’s context length.',
     attempts: 'Upstream attempts',

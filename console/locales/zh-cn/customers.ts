@@ -190,6 +190,9 @@ export const customers: typeof english = {
     finish: '结束原因',
     usageSource: '用量来源',
     sources: { provider: '供应商上报', estimate: '平台估算' },
+    modelServed: '实际模型',
+    responseId: '供应商响应 ID',
+    fingerprint: '系统指纹',
     clamped:
       '供应商上报的 Token 数超出模型上限，仅按模型上限计费。请核对供应商账单，或检查模型的上下文长度。',
     attempts: '上游尝试记录',

@@ -9,7 +9,13 @@ import { formatDuration, formatNumber } from '../../components/format.ts'
 import { QueryBoundary } from '../../components/feedback/query-boundary.tsx'
 import { RequestOutcome } from '../../components/tables/request-outcome.tsx'
 import { DescriptionList, StatTiles, Page, Section } from '../../components/layout/page.tsx'
-import { CopyButton, formatExactTime, ModelName, Money } from '../../components/tables/format-cells.tsx'
+import {
+  CopyableText,
+  CopyButton,
+  formatExactTime,
+  ModelName,
+  Money,
+} from '../../components/tables/format-cells.tsx'
 
 const route = getRouteApi('/shell/usage/$id')
 
@@ -65,6 +71,9 @@ function RequestContent({ request }: { readonly request: RequestDetail }) {
           [t.reasoning, formatNumber(request.reasoning_tokens)],
           [t.usageSource, source === null ? '–' : t.sources[source]],
           [t.code, request.error_code ?? '–'],
+          [t.modelServed, <CopyableText key="model-served" text={request.model_served} />],
+          [t.responseId, <CopyableText key="response-id" text={request.provider_response_id} />],
+          [t.fingerprint, <CopyableText key="fingerprint" text={request.fingerprint} />],
         ]}
       />
       <Section title={t.bill} lead={t.billLead}>

@@ -56,7 +56,7 @@ export function classifyFailure(cause: string): Failure {
 }
 
 /** Why a request failed; null if it did not. */
-export function findFailure(row: StoredRequest): Failure | null {
+export function findFailure(row: Pick<StoredRequest, 'outcome' | 'fault' | 'error_code'>): Failure | null {
   if (row.outcome === 'ok') return null
   if (row.outcome === 'aborted') return { cause: 'aborted', stage: 'caller', owner: 'caller' }
   if (row.outcome === 'truncated') return classifyFailure('truncated')

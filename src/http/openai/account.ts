@@ -7,7 +7,8 @@ import { reportsOfAccount } from '../../db/db.ts'
 import { apiError, notFound } from '../../errors.ts'
 import { dateOf, dayEndOf } from '../../ledger/periods.ts'
 import { formatAmount } from '../../lib/money.ts'
-import { currency, requestById, type RequestRecord } from '../../usage/request-records.ts'
+import type { StoredRequest } from '../../usage/request-pages.ts'
+import { callersModelServed, currency, findRequest, requestRecord } from '../../usage/request-records.ts'
 import { usageBetween } from '../../usage/reports.ts'
 import type { AppContext } from '../app-context.ts'
 
@@ -41,16 +42,16 @@ export async function balanceBody(ctx: AppContext, caller: Caller): Promise<Body
   }
 }
 
-/** Omits what only operators may see: the upstream and its attempts. */
-function customerView(record: RequestRecord): Body {
-  const { account: _account, upstream: _upstream, attempts: _attempts, ...shown } = record
-  return { object: 'request', ...shown }
+/** Omits what only operators may see: the upstream, its attempts, and its name for a model that the route renames. */
+function customerView(row: StoredRequest): Body {
+  const { account: _account, upstream: _upstream, attempts: _attempts, ...shown } = requestRecord(row)
+  return { object: 'request', ...shown, model_served: callersModelServed(row) }
 }
 
 /** `GET /v1/requests/{request_id}`. Throws 404 if the request does not exist or belongs to another account. */
 export async function requestBody(ctx: AppContext, caller: Caller, requestId: string): Promise<Body> {
-  const record = await requestById(ctx.db, requestId)
-  if (record?.account === caller.accountId) return customerView(record)
+  const row = await findRequest(ctx.db, requestId)
+  if (row?.account_id === caller.accountId) return customerView(row)
   throw notFound('Request')
 }
 

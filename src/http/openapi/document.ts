@@ -108,15 +108,26 @@ const request = object({
   reasoning_tokens: count,
   searches: count,
   usage_source: { enum: ['provider', 'estimate', null] },
-  usage_clamped: {
+  usage_clamped: { type: 'boolean', description: 'The same as `clamped`.' },
+  clamped: {
     type: 'boolean',
-    description:
-      'The provider reported more tokens than fit the model’s context; the charge is limited to that.',
+    description: 'The provider reported more than the request could use; the charge is limited to that.',
   },
   cost: amount,
   currency: text,
   first_token_ms: { type: ['number', 'null'] },
   duration_ms: { type: 'number' },
+  error_code: { type: ['string', 'null'] },
+  model_served: {
+    type: ['string', 'null'],
+    description:
+      'The provider’s name for the model; null if it does not say, or the relay has a name of its own.',
+  },
+  provider_response_id: { type: ['string', 'null'], description: 'The response’s id at the provider.' },
+  fingerprint: {
+    type: ['string', 'null'],
+    description: 'The version of the provider’s system: `system_fingerprint` in its response.',
+  },
   count: {
     ...count,
     description:

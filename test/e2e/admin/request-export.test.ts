@@ -18,7 +18,10 @@ async function exportRows(server: TestServer, query: string): Promise<string[]> 
   assert.match(response.headers.get('content-type') ?? '', /^text\/csv/)
   assert.match(response.headers.get('x-request-id') ?? '', /^req_/)
   const text = await response.text()
-  assert.match(text, /^time,request_id,account,key,.*,attempts,account_email,key_name\r\n/)
+  assert.match(
+    text,
+    /^time,request_id,account,key,.*,attempts,account_email,key_name,error_code,failure,clamped,model_served,provider_response_id,fingerprint\r\n/,
+  )
   assert.ok(text.endsWith('\r\n'))
   return text.split('\r\n').slice(1, -1)
 }

@@ -13,6 +13,7 @@ import { refundableNanos, RefundForm, requestQuery } from '../../../components/f
 import { RequestOutcome } from '../../../components/tables/request-outcome.tsx'
 import { DescriptionList, StatTiles, Page, Section } from '../../../components/layout/page.tsx'
 import {
+  CopyableText,
   CopyButton,
   formatExactTime,
   ModelName,
@@ -100,6 +101,9 @@ function RequestContent({ request }: { readonly request: RequestWithBill }) {
           [t.stream, request.stream ? shell.yes : shell.no],
           [t.finish, request.finish ?? '–'],
           [t.usageSource, source === null ? '–' : t.sources[source]],
+          [t.modelServed, <CopyableText key="model-served" text={request.model_served} />],
+          [t.responseId, <CopyableText key="response-id" text={request.provider_response_id} />],
+          [t.fingerprint, <CopyableText key="fingerprint" text={request.fingerprint} />],
         ]}
       />
       <Section title={t.bill} lead={t.billLead}>

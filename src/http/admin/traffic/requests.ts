@@ -2,14 +2,14 @@
 import { z } from '@hono/zod-openapi'
 import { admin } from '../admin-context.ts'
 import { formatOptionalAmount, parseTime } from '../../api/json-values.ts'
-import { listRequests, requestById, type RequestRecord } from '../../../usage/request-records.ts'
+import { findRequest, requestRecord } from '../../../usage/request-records.ts'
 import { emailsOfAccounts } from '../../../accounts/accounts.ts'
 import { namesOfKeys } from '../../../accounts/keys.ts'
 import type { Db } from '../../../db/db.ts'
 import { apiError } from '../../../errors.ts'
 import { refundedNanos } from '../../../ledger/credits/refunds.ts'
 import { formatAmount } from '../../../lib/money.ts'
-import { requestRowById } from '../../../usage/request-pages.ts'
+import { listRequestRows, type StoredRequest } from '../../../usage/request-pages.ts'
 import { hourMs } from '../../api/time-buckets.ts'
 import { requireAccount } from '../accounts/accounts.ts'
 import { readBill, bill } from '../../api/request-bill.ts'
@@ -28,6 +28,10 @@ const attempt = z.object({
     .literal(true)
     .optional()
     .meta({ description: 'The reported usage exceeded the context of the model.' }),
+  model_exposed: z.literal(true).optional().meta({
+    description:
+      "The caller's response has the upstream's name for the model, which is not the one they sent.",
+  }),
   error: z.string().optional().meta({
     description:
       "Why the attempt failed: the upstream's message, at most 300 characters without secrets. Only its error code and the field if it rejects the request as invalid; absent if the message repeats the request.",
@@ -58,14 +62,32 @@ export const requestSchema = z
     reasoning_tokens: z.int(),
     searches: z.int().meta({ description: 'Web searches by the provider.' }),
     usage_source: z.enum(['provider', 'estimate']).nullable(),
-    usage_clamped: z.boolean().meta({
-      description:
-        'The provider reported more tokens than the context of the model; charged up to the context.',
+    usage_clamped: z.boolean().meta({ description: 'The same as `clamped`.' }),
+    clamped: z.boolean().meta({
+      description: 'The provider reported more than the request could use; charged only up to that.',
     }),
     cost: money,
     currency: z.string(),
     first_token_ms: z.number().nullable(),
     duration_ms: z.number(),
+    error_code: z
+      .string()
+      .nullable()
+      .meta({ description: 'The code of the error that the caller received.' }),
+    failure: failure.nullable().meta({
+      description:
+        'Why the request failed, at which stage, and whose it is to act: `relay` means its operator.',
+    }),
+    model_served: z.string().nullable().meta({
+      description: "The upstream's name for the model in its response; null if it does not say.",
+    }),
+    provider_response_id: z.string().nullable().meta({
+      description:
+        "The response's id at the provider, or the request id of its headers; for tickets with the provider.",
+    }),
+    fingerprint: z.string().nullable().meta({
+      description: "The version of the provider's system: `system_fingerprint` in its response.",
+    }),
     count: z.int().meta({
       description:
         'How many rejected requests this stands for: beyond 60 a minute, those of a key with the same error share one record. 1 for all others.',
@@ -76,14 +98,6 @@ export const requestSchema = z
 
 export const requestDetailSchema = requestSchema
   .extend({
-    error_code: z
-      .string()
-      .nullable()
-      .meta({ description: 'The code of the error that the caller received.' }),
-    failure: failure.nullable().meta({
-      description:
-        'Why the request failed, at which stage, and whose it is to act: `relay` means its operator.',
-    }),
     upstream_cost: money
       .nullable()
       .meta({ description: 'The upstream cost of all attempts; null if it is unknown.' }),
@@ -108,16 +122,20 @@ function rangeOf({ day, from, to }: RangeQuery): { from?: number | undefined; to
   throw apiError('invalid_request', { param: 'day', message })
 }
 
-/** Adds what people know accounts and keys by. */
-async function addNames(db: Db, records: readonly RequestRecord[]): Promise<z.infer<typeof requestSchema>[]> {
+/** The requests, with what people know accounts and keys by. */
+async function serializeRequests(
+  db: Db,
+  rows: readonly StoredRequest[],
+): Promise<z.infer<typeof requestSchema>[]> {
   const [emails, names] = await Promise.all([
-    emailsOfAccounts(db, [...new Set(records.map(({ account }) => account))]),
-    namesOfKeys(db, [...new Set(records.map(({ key }) => key))]),
+    emailsOfAccounts(db, [...new Set(rows.map((row) => row.account_id))]),
+    namesOfKeys(db, [...new Set(rows.map((row) => row.key_id))]),
   ])
-  return records.map((record) => ({
-    ...record,
-    account_email: emails.get(record.account) ?? '',
-    key_name: names.get(record.key) ?? '',
+  return rows.map((row) => ({
+    ...requestRecord(row),
+    failure: findFailure(row),
+    account_email: emails.get(row.account_id) ?? '',
+    key_name: names.get(row.key_id) ?? '',
   }))
 }
 
@@ -164,14 +182,20 @@ export const requestEndpoints = [
       { name: 'attempts', valueOf: ({ attempts }) => attempts.length },
       'account_email',
       'key_name',
+      'error_code',
+      { name: 'failure', valueOf: (request) => request.failure?.cause ?? null },
+      'clamped',
+      'model_served',
+      'provider_response_id',
+      'fingerprint',
     ],
     async handle({ ctx: { db }, query, page }) {
       const { account, key, model, outcome: ended, request_id: requestId } = query
       const filter = { account, key, model, outcome: ended, requestId, ...rangeOf(query) }
       // Without this check, an unknown account would look like one without requests.
       if (account !== undefined) await requireAccount(db, account)
-      const { data, next } = await listRequests(db, filter, page)
-      return { data: await addNames(db, data), next }
+      const { rows, next } = await listRequestRows(db, filter, page)
+      return { data: await serializeRequests(db, rows), next }
     },
   }),
   admin.get('/requests/{id}', {
@@ -179,17 +203,14 @@ export const requestEndpoints = [
     response: requestDetailSchema,
     returns: 'The request with its bill.',
     async handle({ ctx: { db }, params }) {
-      const record = await requestById(db, params.id)
-      const [request] = record === undefined ? [] : await addNames(db, [record])
-      const row = request && (await requestRowById(db, request.account, request.request_id))
-      if (request === undefined || row === undefined)
+      const row = await findRequest(db, params.id)
+      const [request] = row === undefined ? [] : await serializeRequests(db, [row])
+      if (row === undefined || request === undefined)
         throw apiError('not_found', { message: 'Request not found.' })
       const upstreamCost = row.upstream_cost_nanos
       const refunded = await refundedNanos(db, row.request_id)
       return {
         ...request,
-        error_code: row.error_code,
-        failure: findFailure(row),
         upstream_cost: formatOptionalAmount(upstreamCost),
         refunded: formatAmount(refunded),
         margin: upstreamCost === null ? null : formatAmount(row.cost_nanos - refunded - upstreamCost),

@@ -10,7 +10,7 @@ import {
   type RequestRowFilter,
   type StoredRequest,
 } from '../../../usage/request-pages.ts'
-import { wasClamped } from '../../../usage/request-records.ts'
+import { callersModelServed, wasClamped } from '../../../usage/request-records.ts'
 import { money, outcome, time } from '../../api/json-schemas.ts'
 import { parseTime, formatTime } from '../../api/json-values.ts'
 import { parseFrom } from '../../api/time-spans.ts'
@@ -40,6 +40,12 @@ const requestSchema = z.object({
   first_token_ms: z.number().nullable(),
   duration_ms: z.number(),
   error_code: z.string().nullable(),
+  /** The upstream's name for the model; null if the route renames the model, or the upstream does not say. */
+  model_served: z.string().nullable(),
+  /** The response's id at the provider. */
+  provider_response_id: z.string().nullable(),
+  /** The version of the provider's system. */
+  fingerprint: z.string().nullable(),
   /** How many rejected requests this stands for; 1 for all others. */
   count: z.int(),
 })
@@ -70,6 +76,7 @@ function serializeRequest(row: StoredRequest, names: ReadonlyMap<string, string>
     stream: row.stream === 1,
     cache_write_tokens: row.cache_write_tokens ?? 0,
     cost: formatAmount(row.cost_nanos),
+    model_served: callersModelServed(row),
   }
 }
 
@@ -118,6 +125,9 @@ export const requestEndpoints = {
       'count',
       currencyColumn,
       dayColumn,
+      'model_served',
+      'provider_response_id',
+      'fingerprint',
     ],
     async handle({ ctx, account, query, page }) {
       const { rows, next } = await listRequestRows(ctx.db, toRequestFilter(account, query), page)
