@@ -13,7 +13,7 @@ import { sizeOfHold, type HoldSize } from '../src/ledger/holds.ts'
 import * as ledger from '../src/ledger/operations.ts'
 import { outcome } from '../src/relay/request-outcome.fixture.ts'
 import { EndedClaims } from '../src/engine/sqlite/ended-claims.ts'
-import type { Bug } from './bugs.ts'
+import { disguise, type Bug } from './bugs.ts'
 import { buildCommit, type SimCommit, type SimDisk } from './disk.ts'
 import type { SimResponse, SimMessage, SimReply, SimHoldOptions } from './messages.ts'
 
@@ -82,7 +82,9 @@ export class SimAuthority implements LedgerTransaction {
 
   credit(id: string, account: string, amount: bigint): number {
     const at = this.#deps.now()
-    decide(this, { kind: 'credit', credit: { id, at, account, amount, source: 'credit', reason: 'sim' } })
+    const keepsOverrun = this.#deps.bug === 'overrun kept after a credit'
+    const credit = { id, at, account, amount, source: 'credit', reason: 'sim' } as const
+    decide(this, { kind: 'credit', credit, keepsOverrun })
     return this.newest
   }
 
@@ -194,9 +196,11 @@ export class SimAuthority implements LedgerTransaction {
       this.#checked.push({ message, options, available })
       return
     }
+    const restore = disguise(this.#deps.bug, this.state.owners.get(accountOwner(account)))
     const claimed = claim && { key: claim.key, body: claim.body }
     const hold = { ...this.#holdOperation(message.id, options), caps, claim: claimed }
     const result = decide(this, { kind: 'hold', hold, timezone: 'UTC', seenCommit: claim?.seenCommit })
+    restore()
     if ('event' in result) this.#grant(message, result)
     else if (result.kind === 'stored') {
       const { commit } = result
@@ -216,8 +220,8 @@ export class SimAuthority implements LedgerTransaction {
     const at = this.#deps.now()
     const dayEnd = (Math.floor(at / dayMs) + 1) * dayMs
     const monthEnd = (Math.floor(at / monthMs) + 1) * monthMs
-    const request = { id, at, model: 'm', results: 1, requestedTokens: null, searches: 0, modelTokens }
-    const maximum = 'obeyed' as const
+    const request = { id, at, model: 'm', results: 1, searches: 0, modelTokens }
+    const maximum = this.#deps.bug === 'small maximum trusted' ? 'obeyed' : options.maximum
     return { ...options, ...request, maximum, dayEnd, monthEnd }
   }
 
@@ -238,7 +242,7 @@ export class SimAuthority implements LedgerTransaction {
 
   #settle(
     message: SimMessage,
-    { usage, stored }: Extract<SimMessage['operation'], { kind: 'settle' }>,
+    { usage, bound, stored }: Extract<SimMessage['operation'], { kind: 'settle' }>,
   ): void {
     const { id } = message
     const at = this.#deps.now()
@@ -252,7 +256,8 @@ export class SimAuthority implements LedgerTransaction {
         account.dayHeld += held.amount
         Object.assign(held, { dayEnd: account.dayEnd })
       }
-      const request = { id, usage, cause: 'provider' as const, servedModel: null, outcome }
+      const bounded = bound && bug !== 'charged above the bound' ? { bound } : {}
+      const request = { id, usage, ...bounded, cause: 'provider' as const, servedModel: null, outcome }
       const storedResponse = stored && { sealed: stored.response, isComplete: stored.isComplete }
       decide(this, { kind: 'settle', request, storedResponse, otherPrice: undefined, at, caps })
     } else if (bug === 'not idempotent' && usage) {

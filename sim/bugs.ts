@@ -1,5 +1,7 @@
 /** Bugs that the ledger's rules exclude. Each can be injected into a run, which must then fail. */
 
+import type { Owner } from '../src/ledger/state.ts'
+
 export const bugs = [
   'check-then-act',
   'not idempotent',
@@ -10,6 +12,26 @@ export const bugs = [
   'released by timeout',
   'cap by the wall clock',
   'claim lost in a crash',
+  'small maximum trusted',
+  'beside a request for all',
+  'concurrent after an overrun',
+  'overrun kept after a credit',
+  'charged above the bound',
 ] as const
 
 export type Bug = (typeof bugs)[number]
+
+/** Hides from the next hold of an account what the bug ignores. The returned function restores it. */
+export function disguise(bug: Bug | null, owner: Owner | undefined): () => void {
+  if (owner && bug === 'concurrent after an overrun') {
+    const { overran } = owner
+    owner.overran = false
+    return () => void (owner.overran = overran)
+  }
+  if (owner && bug === 'beside a request for all') {
+    const { held } = owner
+    Object.assign(owner, { held: 0n, balance: owner.balance - held })
+    return () => void Object.assign(owner, { held: owner.held + held, balance: owner.balance + held })
+  }
+  return () => undefined
+}

@@ -51,6 +51,8 @@ export class Callers {
     const account: Account = prng.pick(accounts)
     const input = prng.between(1, 150)
     const output = prng.between(1, prng.bool(0.3) ? 600 : 150)
+    const requestedTokens = prng.bool(0.3) ? prng.between(1, 200) : null
+    const maximum = prng.pick(['obeyed', 'obeyed', 'unseen', 'exceeded'] as const)
     const price = prng.bool(0.2) ? { ...nanoPrice, output: 1_500_000n, version: 2 } : nanoPrice
     return {
       options: {
@@ -61,7 +63,11 @@ export class Callers {
         inputTokens: Math.ceil(input * (0.8 + prng.next() * 0.4)),
         price,
         factorPpm: prng.bool(0.2) ? 700_000 : 1_000_000,
+        requestedTokens,
+        maximum,
       },
+      // Whatever was seen of it, an upstream may change its mind.
+      obeys: prng.bool(maximum === 'obeyed' ? 0.95 : 0.5),
       input,
       output,
       failsAt: prng.bool(0.15) ? prng.below(output) : null,

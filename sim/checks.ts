@@ -10,6 +10,8 @@ import { costOf } from '../src/ledger/price.ts'
 import { noUsage } from '../src/providers/usage.ts'
 import { accountOwner, emptyOwner, emptyState, keyOwner, type LedgerState } from '../src/ledger/state.ts'
 import type { SimDisk } from './disk.ts'
+import { modelTokens } from './authority.ts'
+import type { SimHoldOptions } from './messages.ts'
 import type { SimRequest } from './request.ts'
 
 /** An invariant does not hold. */
@@ -25,14 +27,25 @@ export class ReferenceModel {
   readonly #requests = new Map<string, number>()
   readonly #holds = new Map<string, { names: readonly string[]; amount: bigint }>()
   readonly #capsOf: (account: string, key: string) => Caps
+  readonly #optionsOf: (id: string) => SimHoldOptions | undefined
   readonly #limits = new Map<string, bigint | null>()
+  /** The accounts that have caused an overrun since their last credit. */
+  readonly #overran = new Set<string>()
+  readonly #accounts = new Map<string, string>()
 
-  constructor(capsOf: (account: string, key: string) => Caps) {
+  constructor(
+    capsOf: (account: string, key: string) => Caps,
+    optionsOf: (id: string) => SimHoldOptions | undefined,
+  ) {
     this.#capsOf = capsOf
+    this.#optionsOf = optionsOf
   }
 
   record(event: LedgerEvent): void {
     if (event.kind === 'held') this.#begin(event)
+    if (event.kind === 'credited' && event.amount > 0n) this.#overran.delete(event.account)
+    const account = this.#accounts.get(event.id)
+    if (event.kind === 'settled' && event.overrun > 0n && account !== undefined) this.#overran.add(account)
     const hold = this.#holds.get(event.id)
     if (!hold) return
     if (event.kind === 'extended') this.#add(hold, event.amount)
@@ -41,8 +54,15 @@ export class ReferenceModel {
     if (event.kind === 'settled' || event.kind === 'released') this.#holds.delete(event.id)
   }
 
+  /** Whether an account's requests must run one at a time. */
+  hasOverrun(account: string): boolean {
+    return this.#overran.has(account)
+  }
+
   #begin(event: Extract<LedgerEvent, { kind: 'held' }>): void {
     const { account, key, dayEnd, monthEnd } = event
+    this.#checkAlone(event)
+    this.#accounts.set(event.id, account)
     const caps = this.#capsOf(account, key)
     const [a, k] = [accountOwner(account), keyOwner(key)]
     const limits: [string, bigint | null][] = [
@@ -60,6 +80,21 @@ export class ReferenceModel {
     this.#count(`${k} day ${dayEnd}`, caps.keyRequestsPerDay)
   }
 
+  /** A hold that its upstream may exceed, and one of an account with an overrun, must be the only one of its account. */
+  #checkAlone(event: Extract<LedgerEvent, { kind: 'held' }>): void {
+    const { id, account, amount, price, factorPpm, inputTokens } = event
+    const isAlone = ![...this.#holds.keys()].some((open) => this.#accounts.get(open) === account)
+    if (isAlone || amount === 0n) return
+    assertInvariant(!this.#overran.has(account), `${id} runs beside another request after an overrun`)
+    const options = this.#optionsOf(id)
+    if (!options || options.maximum === 'obeyed') return
+    const { mode, maximum } = options
+    if (mode === 'stream' && maximum === 'unseen') return
+    const needed = maximum === 'exceeded' ? modelTokens : 1024
+    const least = costOf(price, { ...noUsage, input: inputTokens, output: needed }, factorPpm)
+    assertInvariant(amount >= least, `${id} holds ${amount} instead of ${least} beside another request`)
+  }
+
   #count(name: string, limit: number | null): void {
     const count = (this.#requests.get(name) ?? 0) + 1
     this.#requests.set(name, count)
@@ -74,6 +109,15 @@ export class ReferenceModel {
       const limit = this.#limits.get(name) ?? null
       assertInvariant(amount <= 0n || limit === null || taken <= limit, `${name} took ${taken} of ${limit}`)
     }
+  }
+}
+
+/** After every step: an account's requests run one at a time from an overrun until its next credit. */
+export function checkOverruns(state: LedgerState, reference: ReferenceModel): void {
+  for (const [id, { overran }] of state.owners) {
+    if (!id.startsWith(accountOwner(''))) continue
+    const expected = reference.hasOverrun(id.slice(accountOwner('').length))
+    assertInvariant(overran === expected, `${id} is ${overran ? '' : 'not '}restricted after an overrun`)
   }
 }
 
@@ -140,7 +184,13 @@ function checkBill(request: SimRequest, settled: Settled | null): void {
       `${id} is not charged its cost`,
     )
   }
-  if (settled && request.isSettled && script.options.mode === 'stream') {
+  const { bound } = request
+  if (settled && request.isSettled && bound) {
+    const most = costOf(price, bound, factorPpm)
+    assertInvariant(settled.charge <= most, `${id} was charged ${settled.charge}, its bound costs ${most}`)
+  }
+  const isWithinBound = bound?.output === billed?.output
+  if (settled && request.isSettled && script.options.mode === 'stream' && isWithinBound) {
     const worth = costOf(price, { ...noUsage, output: delivered }, factorPpm)
     assertInvariant(worth <= settled.charge, `${id} delivered tokens for ${worth}, charged ${settled.charge}`)
   }
@@ -175,6 +225,7 @@ export function checkRestored(disk: SimDisk): void {
       'dayRequests',
       'monthSpent',
       'totalSpent',
+      'overran',
     ] as const) {
       assertInvariant(
         found[name] === owner[name],

@@ -1,4 +1,5 @@
 /** Messages between the workers and the authority of the simulated node. */
+import type { HoldOptions } from '../src/ledger/holds.ts'
 import type { Price, Usage } from '../src/ledger/price.ts'
 import type { IdempotencyClaimRequest } from '../src/relay/ledger-client.ts'
 
@@ -9,6 +10,10 @@ export interface SimHoldOptions {
   readonly inputTokens: number
   readonly price: Price
   readonly factorPpm: number
+  /** The caller's maximum of output tokens. */
+  readonly requestedTokens: number | null
+  /** Whether the model's upstreams have been seen to obey a maximum. */
+  readonly maximum: HoldOptions['maximum']
 }
 
 export type SimOperation =
@@ -19,7 +24,13 @@ export type SimOperation =
     }
   | { readonly kind: 'extend'; readonly remaining: number }
   | { readonly kind: 'mark'; readonly input: number; readonly output: number }
-  | { readonly kind: 'settle'; readonly usage: Usage | null; readonly stored: SimStoredResponse | null }
+  | {
+      readonly kind: 'settle'
+      readonly usage: Usage | null
+      /** What is charged at most. */
+      readonly bound: Usage | null
+      readonly stored: SimStoredResponse | null
+    }
 
 /** What is stored under an `Idempotency-Key`. The response is null if it was truncated. */
 export interface SimStoredResponse {

@@ -23,6 +23,8 @@ export interface RequestScript {
   /** What its provider will bill. */
   readonly input: number
   readonly output: number
+  /** The upstream obeys the maximum of output tokens. */
+  readonly obeys: boolean
   /** The upstream fails after this many tokens. */
   readonly failsAt: number | null
   /** Its `Idempotency-Key`, which an earlier request may have used. */
@@ -53,6 +55,8 @@ export class SimRequest {
   #providerUsage: Usage | null = null
   #paidTokens = 0
   #maxTokens: number
+  /** The hold does not grow beyond this. */
+  #maxPaidTokens = Infinity
   /** Tokens received from the upstream, and tokens delivered to the caller. */
   received = 0
   delivered = 0
@@ -134,7 +138,7 @@ export class SimRequest {
   receive(tokens: number): void {
     if (this.#phase !== 'running') return
     const { output, failsAt, input } = this.script
-    const maxTokens = Math.min(output, this.#maxTokens)
+    const maxTokens = Math.min(output, this.script.obeys ? this.#maxTokens : modelTokens)
     const upTo = Math.min(this.received + tokens, maxTokens, failsAt ?? Infinity)
     this.received = upTo
     if (failsAt !== null && upTo >= failsAt) return this.#end('failed')
@@ -161,10 +165,12 @@ export class SimRequest {
       this.#requestedMark = received
       this.#marking = this.#sendOperation({ kind: 'mark', input: this.script.input, output: received })
     }
-    const isShort = this.#paidTokens - received < extendAhead && this.#paidTokens < this.#maxTokens
-    if (isShort && this.#extending === null && !this.#isExhausted) {
-      this.#extending = this.#sendOperation({ kind: 'extend', remaining: this.#maxTokens - this.#paidTokens })
-    }
+    const isShort = this.#paidTokens - received < extendAhead && this.#extending === null
+    if (!isShort || this.#isExhausted) return
+    const maxPaidTokens = Math.min(this.#maxPaidTokens, this.script.obeys ? this.#maxTokens : modelTokens)
+    if (this.#paidTokens < maxPaidTokens)
+      this.#extending = this.#sendOperation({ kind: 'extend', remaining: maxPaidTokens - this.#paidTokens })
+    else if (received > this.#paidTokens) this.#isExhausted = true
   }
 
   #deliver(): void {
@@ -196,13 +202,20 @@ export class SimRequest {
     this.#sendOperation({
       kind: 'settle',
       usage: this.billed,
+      bound: this.bound,
       stored: this.script.claim && { response, isComplete },
     })
+  }
+
+  /** The usage that is charged at most: the output up to the maximum that was asked for. */
+  get bound(): Usage | null {
+    return this.billed && { ...this.billed, output: Math.min(this.billed.output, this.#maxTokens) }
   }
 
   /** Handles a response. Responses to operations that are no longer pending are ignored. */
   onResponse(call: number, response: SimResponse): void {
     if (this.#phase === 'over' || (response.kind !== 'durable' && !this.#pending.delete(call))) return
+    const { requestedTokens, maximum } = this.script.options
     switch (response.kind) {
       case 'denied':
         // This may be a hold whose grant was lost: end it in any case.
@@ -215,7 +228,9 @@ export class SimRequest {
       case 'granted':
         this.#phase = 'running'
         this.#paidTokens = response.paidTokens
-        this.#maxTokens = response.maxTokens ?? modelTokens
+        this.#maxTokens = Math.min(response.maxTokens ?? modelTokens, requestedTokens ?? modelTokens)
+        if (requestedTokens !== null && maximum !== 'obeyed')
+          this.#maxPaidTokens = Math.max(response.paidTokens, 2 * this.#maxTokens)
         this.#holdCommit = response.commit
         return
       case 'durable':

@@ -11,6 +11,7 @@ import { Prng } from './prng.ts'
 import { checkClaims } from './check-idempotency.ts'
 import {
   checkDelivered,
+  checkOverruns,
   checkRequests,
   checkRestored,
   checkSums,
@@ -18,7 +19,7 @@ import {
   ReferenceModel,
 } from './checks.ts'
 import { SimDisk } from './disk.ts'
-import type { SimMessage, SimReply } from './messages.ts'
+import type { SimHoldOptions, SimMessage, SimReply } from './messages.ts'
 import { SimRequest } from './request.ts'
 
 const maxSteps = 260
@@ -60,7 +61,7 @@ export class Simulation {
     for (const account of accounts)
       for (const key of ['', ...keys[account]]) this.#caps.set(account + key, drawCaps(this.#prng))
     for (const account of accounts) this.#alignCaps(account)
-    this.#referenceModel = new ReferenceModel(this.#capsOf)
+    this.#referenceModel = new ReferenceModel(this.#capsOf, this.#optionsOf)
     this.#authority = this.#start()
     for (let count = 0; count < 2; count += 1) this.#workers.push(this.#nextWorker++)
     for (const account of accounts) this.#credit(account, BigInt(this.#prng.between(300, 6000)))
@@ -84,6 +85,9 @@ export class Simulation {
     if (!caps) throw new Error(`no caps of ${account} ${key}`)
     return caps
   }
+
+  readonly #optionsOf = (id: string): SimHoldOptions | undefined =>
+    this.#requests[Number(id.slice(1))]?.script.options
 
   #start(): SimAuthority {
     const authority = new SimAuthority({
@@ -122,6 +126,7 @@ export class Simulation {
 
   #check(): void {
     checkState(this.#authority.state, this.#capsOf)
+    checkOverruns(this.#authority.state, this.#referenceModel)
     for (const request of this.#running) checkDelivered(request, this.#disk)
   }
 
@@ -267,7 +272,7 @@ export class Simulation {
     this.#lostWorkers = []
     this.#credits = []
     this.#workers = [this.#nextWorker++, this.#nextWorker++]
-    this.#referenceModel = new ReferenceModel(this.#capsOf)
+    this.#referenceModel = new ReferenceModel(this.#capsOf, this.#optionsOf)
     for (const event of this.#disk.events()) this.#referenceModel.record(event)
     checkRestored(this.#disk)
     this.#authority = this.#start()
