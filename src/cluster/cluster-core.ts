@@ -21,6 +21,7 @@ import { openConfigCache } from '../engine/config-cache.ts'
 import { version } from '../lib/version.ts'
 import { LocalRateLimiter, type ClusterRateLimiter } from '../limits/local-rate-limiter.ts'
 import { RedisRateLimiter } from '../limits/redis-rate-limiter.ts'
+import { capsOfHold } from '../engine/caller-limits.ts'
 import { Leader } from './leader.ts'
 import { recoverOpenHolds, releaseRateSlot } from '../engine/postgres/recover-open-holds.ts'
 import { nodeAddress, NodeMembership } from './node-membership.ts'
@@ -73,6 +74,7 @@ async function joinAsNode(
     now,
     db,
     journal,
+    capsOf: (hold) => capsOfHold(node.directory, hold),
     listener: {
       onAdmissionChange: (isOpen, why) => listener.onAdmissionChange(isOpen, why),
       onFenced: (why) => node.rejoin(why),

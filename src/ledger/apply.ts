@@ -3,7 +3,7 @@
  * same function runs live, over the journal at startup, in `verify` and in the simulator.
  */
 import type { PeriodEnds } from './periods.ts'
-import type { Credited, Extended, Held, LedgerEvent, Marked, Reopened, Settled } from './events.ts'
+import type { Credited, Extended, Held, Late, LedgerEvent, Marked, Reopened, Settled } from './events.ts'
 import { costOf } from './price.ts'
 import {
   accountOwner,
@@ -200,6 +200,18 @@ function applyCredited(state: LedgerState, event: Credited): void {
   assertCovered(account, event.id)
 }
 
+function applyLate(state: LedgerState, { id, account: accountId, overrun, charge }: Late): void {
+  state.overrun += overrun
+  if (!charge) return
+  const { amount, key } = charge
+  if (amount <= 0n) throw new LedgerInvariantError(`the late bill of ${id} charges ${amount}`)
+  const account = getOrCreateOwner(state, accountOwner(accountId))
+  account.balance -= amount
+  addAmounts(account, charge, 0n, amount)
+  addAmounts(getOrCreateOwner(state, keyOwner(key)), charge, 0n, amount)
+  assertCovered(account, id)
+}
+
 function applyReopened(state: LedgerState, event: Reopened): void {
   const owner = getOrCreateOwner(state, event.id)
   const { dayEnd, monthEnd } = owner
@@ -227,10 +239,8 @@ export function apply(state: LedgerState, event: LedgerEvent): void {
       return applyReleased(state, event.id)
     case 'credited':
       return applyCredited(state, event)
-    case 'late': {
-      state.overrun += event.overrun
-      return undefined
-    }
+    case 'late':
+      return applyLate(state, event)
     case 'reopened':
       return applyReopened(state, event)
   }

@@ -3,9 +3,9 @@ import { describe, test } from 'node:test'
 import type { RequestRow, StoredResponseRow } from '../db/ledger-commit.ts'
 import { decide } from './decide.ts'
 import type { LedgerEvent } from './events.ts'
-import { nanoPrice, noCaps, streamHold, usageOf } from './ledger.fixture.ts'
+import { noCaps, streamHold, usageOf } from './ledger.fixture.ts'
 import type { RequestOutcome } from './request-row.ts'
-import { emptyState } from './state.ts'
+import { emptyOwner, emptyState } from './state.ts'
 import type { LedgerTransaction, Results, RetiredHold } from './transaction.ts'
 
 const claim = { key: 'key', body: 'body' }
@@ -124,16 +124,36 @@ describe('decide', () => {
     assert.deepEqual([...transaction.owners], ['a:acc', 'k:key', 'm:acc:m'])
   })
 
-  test('bill of a hold whose node was retired – is overrun beyond what was charged, once', () => {
-    const transaction = new MemoryTransaction()
-    const charged = { account: 'acc', price: nanoPrice, factorPpm: 1_000_000, charge: 3n }
-    transaction.retired.set('one', charged)
-    transaction.retired.set('two', charged)
-    for (const id of ['one', 'one', 'two']) settle(transaction, id, id === 'one' ? 10 : 2, true)
-    const late = transaction.events.filter(({ kind }) => kind === 'late')
-    assert.deepEqual(late, [{ kind: 'late', id: 'one', at, account: 'acc', overrun: 7n }])
-    assert.deepEqual([transaction.state.overrun, transaction.requests.length], [7n, 0])
-  })
+  for (const { title, caps, others, charge, overrun } of [
+    { title: 'nothing may be charged', caps: null, others: 0n, charge: 0n, overrun: 7n },
+    { title: 'enough money', caps: noCaps, others: 0n, charge: 7n, overrun: 0n },
+    { title: 'a cap', caps: { ...noCaps, keyDay: 4n }, others: 0n, charge: 4n, overrun: 3n },
+    { title: 'money that others hold', caps: noCaps, others: 9_998n, charge: 2n, overrun: 5n },
+  ]) {
+    test(`bill of a hold whose node was retired, ${title} – charges ${charge}, once`, () => {
+      const transaction = new MemoryTransaction()
+      const result = hold(new MemoryTransaction(), 'one')
+      assert.ok('event' in result)
+      const retired = { hold: { ...result.event, mark: null }, charge: 3n, caps }
+      transaction.retired.set('one', retired).set('two', retired)
+      hold(transaction, 'open', { key: 'another', claim: undefined })
+      transaction.state.owners.set('k:key', { ...emptyOwner(), dayEnd: 2000, monthEnd: 3000 })
+      const account = transaction.state.owners.get('a:acc')
+      const open = transaction.state.holds.get('open')
+      assert.ok(account && open)
+      account.balance += open.amount - others
+      for (const id of ['one', 'one', 'two']) settle(transaction, id, id === 'one' ? 10 : 2, true)
+      const periods = { key: 'key', dayEnd: 2000, monthEnd: 3000 }
+      const found = transaction.events.filter(({ kind }) => kind === 'late')
+      const late = { kind: 'late', id: 'one', at, account: 'acc', overrun }
+      assert.deepEqual(found, [
+        { ...late, charge: charge === 0n ? undefined : { ...periods, amount: charge } },
+      ])
+      assert.deepEqual([transaction.state.overrun, transaction.requests.length], [overrun, 0])
+      assert.equal(account.balance, 10_000n + open.amount - others - charge)
+      assert.equal(transaction.state.owners.get('k:key')?.totalSpent, charge)
+    })
+  }
 
   test('expired hold – is charged at its mark, with a row that says so', () => {
     const transaction = new MemoryTransaction()

@@ -6,12 +6,10 @@
  */
 import type { StoredResponseRow } from '../db/ledger-commit.ts'
 import { toValidText } from '../lib/valid-text.ts'
-import { apply } from './apply.ts'
 import type { Caps } from './caps.ts'
 import { endTrial } from './end-trial.ts'
-import type { IdempotencyClaim, LedgerEvent } from './events.ts'
+import type { IdempotencyClaim } from './events.ts'
 import * as ledger from './operations.ts'
-import { costOf } from './price.ts'
 import { reopen } from './reopen.ts'
 import { expiredOutcome, requestRow } from './request-row.ts'
 import { accountOwner, claimId, keyOwner, modelOwner, ownerOf, type Hold } from './state.ts'
@@ -129,17 +127,17 @@ function settle(
   return charge
 }
 
-/** The node was retired in the meantime and the hold charged at its last mark: the rest is overrun, once. */
-function settleLate(transaction: LedgerTransaction, { id, usage }: SettleRequest, at: number): void {
+/** The node was retired in the meantime and the hold charged at its last mark: the rest is charged now, once. */
+function settleLate(transaction: LedgerTransaction, { id, usage, bound }: SettleRequest, at: number): void {
   const retired = transaction.takeRetired(id)
-  if (!retired) return
-  const { account, price, factorPpm, charge } = retired
-  const cost = usage ? costOf(price, usage, factorPpm) : 0n
-  const overrun = cost - charge
-  if (overrun <= 0n) return
-  const event: LedgerEvent = { kind: 'late', id, at, account, overrun }
-  apply(transaction.state, event)
-  transaction.addEvent(event, noOwners, account)
+  if (!retired || !usage) return
+  const { hold: held, charge, caps } = retired
+  const unpaid = ledger.costOfUsage(held, usage, undefined) - charge
+  if (unpaid <= 0n) return
+  const maxCost = ledger.costOfUsage(held, bound ?? usage, undefined) - charge
+  const maxCharge = maxCost < unpaid ? maxCost : unpaid
+  const event = ledger.settleLate(transaction.state, held, { at, unpaid, maxCharge, caps })
+  transaction.addEvent(event, event.charge ? heldOwners(held) : noOwners, held.account)
 }
 
 function expire(

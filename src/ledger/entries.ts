@@ -30,11 +30,12 @@ export function entryRowsOf(event: LedgerEvent, account: string): EntryRow[] {
   }
   if (event.kind !== 'settled' && event.kind !== 'late') return []
   const overrun = { debit: books.overrun, amount_nanos: event.overrun, kind: 'overrun' }
-  const sides =
-    event.kind === 'late'
-      ? [overrun]
-      : [{ debit: accountBook(account), amount_nanos: event.charge, kind: 'charge' }, overrun]
   const account_id = event.kind === 'late' ? event.account : account
+  const charge =
+    event.kind === 'late'
+      ? { amount_nanos: event.charge?.amount ?? 0n, kind: 'late' }
+      : { amount_nanos: event.charge, kind: 'charge' }
+  const sides = [{ debit: accountBook(account_id), ...charge }, overrun]
   return sides
     .filter((side) => side.amount_nanos > 0n)
     .map((side) => ({ at, credit: books.revenue, account_id, ref, reason: null, source: null, ...side }))

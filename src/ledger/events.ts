@@ -80,13 +80,21 @@ export interface Credited extends EventOf<'credited'> {
   readonly endsOverrun?: true | undefined
 }
 
+/** What a late bill is charged. It counts in the periods of its hold. */
+export interface LateCharge extends PeriodEnds {
+  readonly key: string
+  readonly amount: bigint
+}
+
 /**
  * A retired node came back after its holds had been charged at their last marks. What its requests had cost
- * beyond that was delivered and is not charged any more.
+ * beyond that is charged as far as money is available; the rest was delivered and is not charged any more.
  */
 export interface Late extends EventOf<'late'> {
   readonly account: string
   readonly overrun: bigint
+  /** Absent: nothing was available, or a release before 0.6.0 wrote it. */
+  readonly charge?: LateCharge | undefined
 }
 
 /**

@@ -62,6 +62,17 @@ describe('journal encoding', () => {
     assert.deepEqual(decodeEvents(encodeEvents(events)), events)
   })
 
+  test('late bills – survive encoding with and without a charge, and without one as before', () => {
+    const late = { kind: 'late', id: 'req', at: 1, account: 'acc', overrun: 5n } as const
+    const charge = { amount: 7n, key: 'key', dayEnd: 2, monthEnd: 3 }
+    const events: LedgerEvent[] = [
+      { ...late, charge: undefined },
+      { ...late, charge },
+    ]
+    assert.deepEqual(decodeEvents(encodeEvents(events)), events)
+    assert.equal(encodeEvents([late]), '[["l","req",1,"acc","5"]]')
+  })
+
   test('no one-hour cache writes – rows keep their original length', () => {
     const rows = JSON.parse(
       encodeEvents([held, { ...held, price: { ...nanoPrice, cacheWrite1h: null } }, settled]),

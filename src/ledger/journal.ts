@@ -12,10 +12,10 @@
  *   s settled   [s, id, at, cause, input, cached, write, output, reasoning, charge, overrun, price…]
  *   r released  [r, id, at]
  *   c credited  [c, id, at, account, amount, source, reason]
- *   l late      [l, id, at, account, overrun]
+ *   l late      [l, id, at, account, overrun, (charge, key, dayEnd, monthEnd)]
  *   p reopened  [p, owner, at, dayEnd, daySpent, dayRequests, monthEnd, monthSpent]
  */
-import type { IdempotencyClaim, CreditKind, Held, LedgerEvent, SettleCause } from './events.ts'
+import type { IdempotencyClaim, CreditKind, Held, LateCharge, LedgerEvent, SettleCause } from './events.ts'
 import { CellReader, JournalFormatError } from './journal-cells.ts'
 import type { Price, Usage } from './price.ts'
 
@@ -112,12 +112,16 @@ function encodeEvent(event: LedgerEvent): Cell[] {
         ...(event.endsOverrun ? [1] : []),
       ]
     case 'late':
-      return ['l', id, at, event.account, nanosText(event.overrun)]
+      return ['l', id, at, event.account, nanosText(event.overrun), ...encodeLateCharge(event.charge)]
     case 'reopened': {
       const day = [event.dayEnd, nanosText(event.daySpent), event.dayRequests]
       return ['p', id, at, ...day, event.monthEnd, nanosText(event.monthSpent)]
     }
   }
+}
+
+function encodeLateCharge(charge: LateCharge | undefined): Cell[] {
+  return charge ? [nanosText(charge.amount), charge.key, charge.dayEnd, charge.monthEnd] : []
 }
 
 /** The body of one journal row. */
@@ -218,7 +222,16 @@ function decodeEvent(cells: CellReader): LedgerEvent {
         endsOverrun: cells.isAtEnd ? undefined : true,
       }
     case 'l':
-      return { kind: 'late', id, at, account: cells.text(), overrun: cells.nanos() }
+      return {
+        kind: 'late',
+        id,
+        at,
+        account: cells.text(),
+        overrun: cells.nanos(),
+        charge: cells.isAtEnd
+          ? undefined
+          : { amount: cells.nanos(), key: cells.text(), dayEnd: cells.count(), monthEnd: cells.count() },
+      }
     case 'p':
       return {
         kind: 'reopened',

@@ -20,6 +20,7 @@ import type {
   Extended,
   Held,
   IdempotencyClaim,
+  Late,
   LedgerEvent,
   Marked,
   Released,
@@ -179,6 +180,30 @@ export function settle(
   const overrun = cost - charge
   const settled = { kind: 'settled', id, at, cause, usage, charge, overrun } as const
   return applied<Settled>(state, isOther ? { ...settled, price: otherPrice } : settled)
+}
+
+/**
+ * Enters the bill of a hold that was charged when its node was retired: `charge` of what is unpaid, as far as it is
+ * available now in the periods of the hold and nobody else holds it. The rest is overrun.
+ */
+export function settleLate(
+  state: LedgerState,
+  hold: Hold,
+  bill: {
+    readonly at: number
+    readonly unpaid: bigint
+    readonly maxCharge: bigint
+    /** `null`: nothing may be charged. */
+    readonly caps: Caps | null
+  },
+): Late {
+  const { id, account, key, dayEnd, monthEnd } = hold
+  const { at, unpaid, maxCharge, caps } = bill
+  const available = caps ? availableForHold(state, hold, caps) : 0n
+  const amount = maxCharge < available ? maxCharge : available
+  const overrun = amount > 0n ? unpaid - amount : unpaid
+  const charge = amount > 0n ? { amount, key, dayEnd, monthEnd } : undefined
+  return applied(state, { kind: 'late', id, at, account, overrun, charge })
 }
 
 /** Ends a hold without a charge. `null` if it has already ended. */

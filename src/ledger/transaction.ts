@@ -30,9 +30,13 @@ export interface LedgerTransaction {
   addStoredResponse(row: StoredResponseRow, claim: string): void
 }
 
-/** A hold that ended when its node was retired, and what it was charged then. */
-export interface RetiredHold extends Pick<Hold, 'account' | 'price' | 'factorPpm'> {
+/** A hold that ended when its node was retired. */
+export interface RetiredHold {
+  readonly hold: Hold
+  /** What it was charged then. */
   readonly charge: bigint
+  /** The caps of its caller now; `null`: it is not charged any more. */
+  readonly caps: Caps | null
 }
 
 /** `usage` null: releases the hold, charges nothing. Written as JSON to disk: field names are stable. */

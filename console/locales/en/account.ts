@@ -256,6 +256,7 @@ export const account = {
     balanceAfter: 'Balance after',
     sources: {
       charge: 'Charge',
+      late: 'Charge after an outage',
       credit: 'Credit',
       admin: 'Credit',
       trial: 'Trial credit',

@@ -70,6 +70,7 @@ export const customers = {
     noEntriesLead: 'Credits and charges appear here as they are booked.',
     kinds: {
       charge: 'Charge',
+      late: 'Charge after an outage',
       credit: 'Credit',
       trial: 'Trial credit',
       voucher: 'Voucher',

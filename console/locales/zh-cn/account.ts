@@ -247,6 +247,7 @@ export const account: typeof english = {
     balanceAfter: '变动后余额',
     sources: {
       charge: '扣费',
+      late: '故障后补扣',
       credit: '手动充值',
       admin: '手动充值',
       trial: '试用额度',

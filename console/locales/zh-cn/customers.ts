@@ -70,6 +70,7 @@ export const customers: typeof english = {
     noEntriesLead: '充值与扣费记录会实时显示在这里。',
     kinds: {
       charge: '扣费',
+      late: '故障后补扣',
       credit: '手动充值',
       trial: '试用额度',
       voucher: '兑换码',

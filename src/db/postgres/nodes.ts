@@ -149,6 +149,14 @@ export function listNodes(
   })
 }
 
+/** Lists the holds of a node that were charged when it was retired and whose bills it has not entered. */
+export function listRetiredHolds(db: Db, node: string): Promise<HoldRow[]> {
+  return db.all({
+    sql: 'select * from holds where node = ? and retired_at is not null order by id',
+    parameters: [node],
+  })
+}
+
 /** Lists open holds of retired nodes, which any node may end. */
 export function listHoldsOfRetiredNodes(db: Db, limit: number): Promise<HoldRow[]> {
   return db.all({

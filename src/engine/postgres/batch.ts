@@ -14,6 +14,7 @@ import type { LedgerEvent } from '../../ledger/events.ts'
 import type { Reopening } from '../../ledger/reopen.ts'
 import { emptyState, ownerOf, type Hold, type LedgerState } from '../../ledger/state.ts'
 import type { NodeHoldsView } from './batch-needs.ts'
+import type { CapsOf } from './late-charges.ts'
 import { holdRowOf, markOfRow, ownerFromRow, ownerToRow } from './shared-rows.ts'
 import type { QueuedOperation } from './queued-operations.ts'
 
@@ -36,6 +37,7 @@ export class Batch implements LedgerTransaction {
   readonly replies: (() => void)[] = []
   readonly ended = new Set<string>()
   readonly #nodeHolds: NodeHoldsView
+  readonly #lateCapsOf: CapsOf | null
   readonly #touchedOwners = new Set<string>()
   readonly #openedHolds = new Set<string>()
   readonly #touchedHolds = new Set<string>()
@@ -44,8 +46,10 @@ export class Batch implements LedgerTransaction {
   readonly #newlyRetired: Omit<HoldRow, 'node'>[] = []
   readonly #storedClaims: Set<string>
 
-  constructor(nodeHolds: NodeHoldsView, rows: LockedRows) {
+  /** `lateCapsOf`: the caps of late bills; `null`: they are not charged. */
+  constructor(nodeHolds: NodeHoldsView, rows: LockedRows, lateCapsOf: CapsOf | null) {
     this.#nodeHolds = nodeHolds
+    this.#lateCapsOf = lateCapsOf
     for (const row of rows.owners) this.state.owners.set(row.id, ownerFromRow(row))
     for (const row of rows.holds) {
       if (row.retired_at !== null) this.#retiredHolds.set(row.id, row)
@@ -102,7 +106,8 @@ export class Batch implements LedgerTransaction {
     if (!row) return undefined
     this.#retiredHolds.delete(id)
     this.ended.add(id)
-    return { ...decodeHold(row.body, null), charge: row.charged_nanos ?? 0n }
+    const retired = decodeHold(row.body, null)
+    return { hold: retired, charge: row.charged_nanos ?? 0n, caps: this.#lateCapsOf?.(retired) ?? null }
   }
 
   addEvent(event: LedgerEvent, owners: readonly string[], account: string): void {

@@ -37,6 +37,11 @@ export class NodeHolds {
     return endedIds
   }
 
+  /** A hold of an earlier process, which was charged when the node was retired. */
+  addFormer(hold: Hold): void {
+    this.#former.set(hold.id, hold)
+  }
+
   /** Turns the open holds into those of a past epoch. */
   endEpoch(): void {
     for (const [id, hold] of this.#open) this.#former.set(id, hold)

@@ -1,6 +1,6 @@
 /** Ends the holds that an earlier process of this node left open: by their saved settlements, or else at their last marks. */
 import type { Db } from '../../db/db.ts'
-import { listOpenHolds } from '../../db/postgres/nodes.ts'
+import { listOpenHolds, listRetiredHolds } from '../../db/postgres/nodes.ts'
 import type { LocalJournal } from '../../db/sqlite/local-journal.ts'
 import { decodeHold } from '../../ledger/checkpoint.ts'
 import type { Hold } from '../../ledger/state.ts'
@@ -38,6 +38,8 @@ export async function recoverOpenHolds(deps: RecoverOpenHoldsDeps): Promise<numb
   }
   for (const { id, input, output } of local.contents.marks)
     ledger.holds.mark(id, { at: now(), inputTokens: input, outputTokens: output })
+  // Their bills may be among the settlements.
+  for (const row of await listRetiredHolds(db, node)) ledger.holds.addFormer(decodeHold(row.body, null))
   for (const { request, storedResponse, at } of journal.settlements())
     void authority.settle(request, storedResponse, at)
   for (const id of ledger.state.holds.keys()) void authority.expire(id)

@@ -3,6 +3,7 @@ import type { Db } from '../../db/db.ts'
 import type { NodeChainHead } from '../../db/postgres/lock-batch.ts'
 import type { StreamMark } from './batch-needs.ts'
 import type { Batch } from './batch.ts'
+import type { CapsOf } from './late-charges.ts'
 import type { NodeJournal } from './node-journal.ts'
 import type { QueuedOperation } from './queued-operations.ts'
 
@@ -16,6 +17,8 @@ export interface SharedLedgerDeps {
   /** Settlements that the database does not have, on this node's own disk. */
   readonly journal: Pick<NodeJournal, 'saveSettlement' | 'remove'>
   readonly listener: SharedLedgerListener
+  /** The caps of late bills now; absent: they are not charged. */
+  readonly capsOf?: CapsOf
   /** How long callers wait when the database has just become unavailable. Default 5 s. */
   readonly outageTimeoutMs?: number
 }

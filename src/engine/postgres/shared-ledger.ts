@@ -15,6 +15,7 @@ import { DatabaseOutage } from './database-outage.ts'
 import { joinBatch, batchNeeds } from './batch-needs.ts'
 import { Batch } from './batch.ts'
 import { ChainHead } from './chain-head.ts'
+import { lateCapsFor } from './late-charges.ts'
 import { FencedError, isDuplicateRequestRow, isLedgerBug } from './ledger-errors.ts'
 import { ReopeningReader } from './read-reopenings.ts'
 import { KnownOwners } from './shared-rows.ts'
@@ -214,9 +215,10 @@ export class SharedLedger {
     await this.#owners.ensure(client, needs.owners)
     const rows = await lockBatch(client, { ...needs, node, epoch: this.#epoch })
     if (!rows.isNodeActive) throw new FencedError()
+    const lateCaps = await lateCapsFor(rows, this.#deps)
     // Operations that arrived while other nodes had these rows locked need not wait for the locks again.
     this.#queue = joinBatch(operations, this.#queue, { maxOperations, owners: needs.owners, nodeHolds })
-    const batch = new Batch(nodeHolds, rows)
+    const batch = new Batch(nodeHolds, rows, lateCaps)
     batch.run(operations, this.#reopenings.take(operations, batch.state.owners, rows))
     const written = batch.result(needs.endingHolds)
     const { head, commit } = this.#chain.next(batch.events, now())

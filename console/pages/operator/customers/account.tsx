@@ -255,7 +255,7 @@ function EntryTable({ accountId }: { readonly accountId: string }) {
               // The other ids are made of what the description says.
               cell: ({ kind, source, reference }) => {
                 if (reference === null) return '–'
-                if (kind === 'charge') {
+                if (kind === 'charge' || kind === 'late') {
                   return (
                     <Link to="/operator/requests/$id" params={{ id: reference }}>
                       {t.request}

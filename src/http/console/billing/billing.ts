@@ -19,7 +19,7 @@ export type Entry = z.infer<typeof accountEntrySchema>
 
 /** The id of a credit can contain what an operator wrote for themselves. */
 const withoutCreditId = (entry: Entry): Entry =>
-  entry.kind === 'charge' ? entry : { ...entry, reference: null }
+  entry.kind === 'charge' || entry.kind === 'late' ? entry : { ...entry, reference: null }
 
 export const billingEndpoints = {
   wallet: customer.get('/billing', {
