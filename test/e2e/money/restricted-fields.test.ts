@@ -209,5 +209,10 @@ describe('upstream options', () => {
       settings: {},
       allowed_fields: [],
     })
+    const { data } = (await server.admin('GET', `/audit?object=${id}`)) as { data: { detail: object }[] }
+    assert.deepEqual(data[0]?.detail, {
+      max_tokens_field: { before: 'max_tokens', after: null },
+      allowed_fields: { before: ['speed', 'tools'], after: null },
+    })
   })
 })
