@@ -173,7 +173,8 @@ export class Authority {
   ): Decided<bigint> {
     const { store, rates, directory, catalog } = this.#deps
     const { id, usage } = request
-    rates.finish(id, usage ? usage.input + usage.output : 0)
+    const { bound = usage } = request
+    rates.finish(id, bound ? bound.input + bound.output : 0)
     const held = store.state.holds.get(id)
     const [otherPrice, caps] = [servedPriceOf(request, catalog), capsOfHold(directory, held)]
     return this.#end({ kind: 'settle', request, storedResponse, otherPrice, at, caps }, held)

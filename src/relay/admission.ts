@@ -3,7 +3,7 @@ import { apiError } from '../errors.ts'
 import type { StoredResponse } from '../usage/stored-responses.ts'
 import type { RelayContext, RelayDeps } from './request-context.ts'
 import type { HoldGranted, HoldRequest, HoldResponse } from './ledger-client.ts'
-import { inputEstimateForHold } from './request/token-estimate.ts'
+import { inputTokensToHold } from './request/input-bound.ts'
 import { storedBody, holdWithClaim } from './idempotency.ts'
 import { rateLimitHeaders } from './rate-headers.ts'
 import { replay } from './streaming/response-capture.ts'
@@ -36,7 +36,7 @@ export function requestHold(deps: RelayDeps, context: RelayContext): Promise<Hol
     id: context.id,
     keyId: caller.keyId,
     model: model.id,
-    inputTokens: inputEstimateForHold(request.bytes, request.embedded),
+    inputTokens: inputTokensToHold(request, model, model.routes),
     results: request.n,
     requestedTokens: request.maxOutputTokens,
     searches: 0,

@@ -1,20 +1,40 @@
 /**
  * Bills a response: by the provider's usage if it reported one for the complete response, else by the estimate of what
- * was received. A usage of zero is a usage, and no usage exceeds what the model can have.
+ * was received. A usage of zero is a usage, and no usage exceeds what the model can have. The provider's claim is charged
+ * up to the bound of the request: what it asked for, and what its body can contain (docs/money.md, "False invoices").
  */
 import type { PricedModel } from '../catalog/catalog.ts'
 import type { SettleCause } from '../ledger/events.ts'
 import type { Usage } from '../ledger/price.ts'
-import { clampUsage, type TokenUsage } from '../providers/usage.ts'
+import { billingLimitsOf, boundedOutput, type BillingLimits } from '../providers/billing-limits.ts'
+import { clampUsage, createUsage, type TokenUsage } from '../providers/usage.ts'
 import type { EndReason } from './end-reason.ts'
 import type { CallerRequest } from './request/caller-format.ts'
+import { inputBound } from './request/input-bound.ts'
+import { offeredSearches, type SearchingRoute } from './request/offered-searches.ts'
 import type { UsageMeter } from './streaming/usage-meter.ts'
 
 export interface Bill {
+  /** What the provider claims, as far as the model can have it. */
   readonly usage: Usage
+  /** What is charged at most, if the claim exceeds the bound of the request; else absent. */
+  readonly bound?: Usage
   readonly cause: SettleCause
-  /** The provider reported more usage than the model can have. */
+  /** The claim exceeds what the model can have, or the bound of the request. */
   readonly isClamped: boolean
+}
+
+/** A request that was served. */
+export interface ServedRequest {
+  readonly request: CallerRequest
+  /** The requested model. */
+  readonly model: PricedModel
+  /** The model that served it: the requested one, or a fallback. */
+  readonly servedModel: PricedModel
+  /** `null`: unknown. */
+  readonly route: SearchingRoute | null
+  /** The maximum per result to which the hold lowered the request; `null`: it did not. */
+  readonly loweredMaximum: number | null
 }
 
 /** The maximum of output tokens that the model can write per result. */
@@ -22,33 +42,76 @@ export function maxOutputTokensOf(model: PricedModel): number {
   return model.maxOutputTokens ?? model.contextTokens
 }
 
+/** The maximum of output tokens that was asked for, over all results; without one, the model's. */
+function maxOutputOf({ request, servedModel, loweredMaximum }: ServedRequest): number {
+  const asked = Math.min(request.maxOutputTokens ?? Infinity, loweredMaximum ?? Infinity)
+  return (asked === Infinity ? maxOutputTokensOf(servedModel) : asked) * request.n
+}
+
 /** The bill of a complete response, or of one whose usage is known. */
 export function billFromUsage(
   { usage: reported, tokens }: { readonly usage: TokenUsage | null; readonly tokens: number },
-  { model, request }: { readonly model: PricedModel; readonly request: CallerRequest },
+  served: ServedRequest,
 ): Bill {
-  if (!reported) return billFromEstimate(tokens, request)
+  if (!reported) return billFromEstimate(tokens, served)
+  const { model, request } = served
   const output = Math.max(model.contextTokens, maxOutputTokensOf(model)) * request.n
   const { usage, isClamped } = clampUsage(reported, { input: model.contextTokens, output })
-  return { usage, cause: 'provider', isClamped }
+  const bound = boundOf(usage, served)
+  return { usage, ...(bound ? { bound } : {}), cause: 'provider', isClamped: isClamped || bound !== null }
+}
+
+function limitsOf({ route }: ServedRequest): BillingLimits {
+  return billingLimitsOf(route?.upstream.provider ?? '')
+}
+
+/** What is charged of a claim; `null`: all of it. */
+function boundOf(usage: Usage, served: ServedRequest): Usage | null {
+  const { request, route } = served
+  const { searches = 0 } = usage
+  const limits = limitsOf(served)
+  const maximum = maxOutputOf(served)
+  const output = boundedOutput(usage, maximum, limits)
+  // The usual invoice is smaller than the text of the body.
+  const isSmall = usage.input <= request.bytes - request.embedded.bytes
+  if (isSmall && output === usage.output && searches === 0) return null
+  const offered = offeredSearches(request, route ? [route] : [])
+  const bound = createUsage({
+    ...usage,
+    input: isSmall ? usage.input : Math.min(usage.input, inputBound(request, limits, offered !== null)),
+    output: Math.min(usage.output, output + extraOutput(output < usage.output, served)),
+    searches: offered ? Math.min(searches, (offered.maximum ?? limits.searches) * request.n) : 0,
+  })
+  const isWithin =
+    bound.input === usage.input && bound.output === usage.output && (bound.searches ?? 0) === searches
+  return isWithin ? null : bound
+}
+
+/** Output tokens that are billed beside the maximum, where the claim exceeds it. */
+function extraOutput(isExceeded: boolean, { request, servedModel }: ServedRequest): number {
+  if (!isExceeded) return 0
+  if (request.restricted.some(({ restriction }) => restriction !== 'search')) return Infinity
+  const parsed = request.parsed()
+  // The summary of a long conversation is a run of its own (Anthropic, "Compaction").
+  const compaction = parsed['context_management'] ? maxOutputTokensOf(servedModel) : 0
+  // What the model does not use of a prediction is billed as output (OpenAI, "Predicted Outputs").
+  return compaction + (parsed['prediction'] ? request.bytes : 0)
 }
 
 /** The bill of what was received, if the provider reported no usage. */
-export function billFromEstimate(outputTokens: number, request: CallerRequest): Bill {
-  const input = request.inputTokens()
-  const usage = { input, cachedInput: 0, cacheWrite: 0, output: outputTokens, reasoning: 0 }
+export function billFromEstimate(outputTokens: number, served: ServedRequest): Bill {
+  const { excludesReasoning } = limitsOf(served)
+  const output = excludesReasoning ? outputTokens : Math.min(outputTokens, maxOutputOf(served))
+  const input = served.request.inputTokens()
+  const usage = { input, cachedInput: 0, cacheWrite: 0, output, reasoning: 0 }
   return { usage, cause: 'estimate', isClamped: false }
 }
 
 /** The bill of a stream: a complete one by the provider's usage, a truncated one by what was received of it. */
-export function billFromStream(
-  { kind }: EndReason,
-  meter: UsageMeter,
-  context: { readonly model: PricedModel; readonly request: CallerRequest },
-): Bill {
+export function billFromStream({ kind }: EndReason, meter: UsageMeter, served: ServedRequest): Bill {
   return kind === 'complete' || meter.finishReason !== null
-    ? billFromUsage(meter, context)
-    : billFromEstimate(meter.tokens, context.request)
+    ? billFromUsage(meter, served)
+    : billFromEstimate(meter.tokens, served)
 }
 
 /** Usage in the OpenAI format. */

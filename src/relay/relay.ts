@@ -93,7 +93,7 @@ class RelaySession implements ActiveRequest {
     const meter = new UsageMeter()
     const facts = meter.read(response.json)
     this.#observeMaximum(meter)
-    const bill = facts.hasContent || facts.hasFinish ? billFromUsage(meter, this.#context) : null
+    const bill = facts.hasContent || facts.hasFinish ? billFromUsage(meter, failover) : null
     const result: RequestResult = {
       httpStatus: 200,
       outcome: writer.isDisconnected ? 'aborted' : 'ok',
@@ -154,8 +154,8 @@ class RelaySession implements ActiveRequest {
   #billStream(endReason: EndReason, meter: UsageMeter, pipeline: StreamPipeline): Bill {
     const end = pipeline.receivedEnd ?? endReason
     return end.kind === 'out-of-credit'
-      ? billFromEstimate(pipeline.deliveredTokens, this.#context.request)
-      : billFromStream(end, meter, this.#context)
+      ? billFromEstimate(pipeline.deliveredTokens, this.#failover)
+      : billFromStream(end, meter, this.#failover)
   }
 
   /** No upstream responded, or the caller disconnected before: nothing is charged. */
@@ -220,7 +220,9 @@ class RelaySession implements ActiveRequest {
     const log = (logged: RequestOutcome, cost: bigint | null): void =>
       this.#deps.logRequest({ id, account, key, usage, fault, attempts, outcome: logged, cost, mismatch })
     try {
-      const settlement = { id, usage, cause: bill?.cause ?? 'estimate', servedModel, outcome }
+      const cause = bill?.cause ?? 'estimate'
+      const charged = bill?.bound && { bound: bill.bound }
+      const settlement = { id, usage, ...charged, cause, servedModel, outcome }
       const cost = await this.#deps.ledger.settle(settlement, response)
       log(outcome, cost)
       return cost

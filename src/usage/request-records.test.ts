@@ -40,6 +40,7 @@ describe('request records', () => {
       completion_tokens: 10,
       reasoning_tokens: 0,
       usage_source: 'provider',
+      clamped: false,
       usage_clamped: false,
       clamped: false,
       searches: 0,

@@ -22,7 +22,7 @@ export interface AttemptRecord {
   readonly http_status: number | null
   readonly duration_ms: number
   readonly cost: string | null
-  /** It reported more usage than the model allows. */
+  /** It reported more usage than the request or the model allows. */
   readonly clamped?: true
   /** Web searches, if there were any. */
   readonly searches?: number
@@ -90,9 +90,10 @@ export function requestRecord(row: Omit<RequestsTable, 'row_id'>) {
     searches: webSearchCount(row),
     /** null if nothing was used. */
     usage_source: row.usage_source,
-    /** The provider reported more usage than the model allows; charges are limited to that. */
-    usage_clamped: wasClamped(row),
+    /** The provider reported more usage than the request or the model allows; charges are limited to that. */
     clamped: wasClamped(row),
+    /** As `clamped`. */
+    usage_clamped: wasClamped(row),
     cost: formatAmount(row.cost_nanos),
     currency,
     first_token_ms: row.first_token_ms,

@@ -166,7 +166,7 @@ export const account = {
     responseId: 'Response ID at the provider',
     fingerprint: 'System fingerprint',
     clamped:
-      'The provider reported more tokens than the model allows. You were charged only up to the model’s maximum.',
+      'The provider reported more than the request asked for, or than the model allows. You were not charged for the excess.',
     code: 'Error code',
     bill: 'Bill',
     billLead: 'Every token, its price, and the change in your balance.',
@@ -218,7 +218,7 @@ export const account = {
     sum: 'Subtotal',
     factor: 'Your price factor',
     rounding: 'Rounding (once per request)',
-    waived: 'Waived: insufficient balance',
+    waived: 'Not charged: beyond the request or the balance',
     charged: 'Charged',
     held: 'Held',
     thenCharged: ', charged',

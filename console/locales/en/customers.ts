@@ -195,7 +195,7 @@ export const customers = {
     responseId: 'Response ID at the provider',
     fingerprint: 'System fingerprint',
     clamped:
-      'The provider reported more tokens than the model allows. The charge is limited to the model’s maximum: check the provider’s invoice, or the model’s context length.',
+      'The provider reported more than the request asked for, or than the model allows. The excess is not charged and counts as overrun: check the provider’s invoice, or the limits of the model.',
     attempts: 'Upstream attempts',
     attemptsLead: 'Each upstream that was tried, in order.',
     noAttempts: 'No upstream was tried.',

@@ -195,7 +195,7 @@ export const customers: typeof english = {
     responseId: '供应商响应 ID',
     fingerprint: '系统指纹',
     clamped:
-      '供应商上报的 Token 数超出模型上限，仅按模型上限计费。请核对供应商账单，或检查模型的上下文长度。',
+      '供应商上报的用量超出请求范围或模型上限，超出部分未向客户计费，计入平台承担的超支。请核对供应商账单，或检查模型的上限设置。',
     attempts: '上游尝试记录',
     attemptsLead: '按尝试顺序排列。',
     noAttempts: '未尝试任何上游。',

@@ -31,7 +31,7 @@ const billLine = z.object({
 })
 /**
  * The bill, to the last digit: Σ amount = sum, × factor = exact, + rounding = total (rounded up once to a nano),
- * − waived (delivered, but not covered by the balance) = charged = balance before − balance after.
+ * − waived (more than the request asked for, or not covered by the balance) = charged = balance before − balance after.
  */
 export const bill = z.object({
   lines: z.array(billLine),

@@ -108,11 +108,12 @@ const request = object({
   reasoning_tokens: count,
   searches: count,
   usage_source: { enum: ['provider', 'estimate', null] },
-  usage_clamped: { type: 'boolean', description: 'The same as `clamped`.' },
   clamped: {
     type: 'boolean',
-    description: 'The provider reported more than the request could use; the charge is limited to that.',
+    description:
+      'The provider reported more than the request asked for or the model can have. The charge is limited to that.',
   },
+  usage_clamped: { type: 'boolean', description: 'As `clamped`.' },
   cost: amount,
   currency: text,
   first_token_ms: { type: ['number', 'null'] },

@@ -6,7 +6,7 @@ import type { ApiError } from '../../errors.ts'
 import type { Usage } from '../../ledger/price.ts'
 import type { SseEvent } from '../../lib/sse/sse-event.ts'
 import type { ChatBody, Chunk, Provider } from '../../providers/provider.ts'
-import type { EmbeddedData } from './token-estimate.ts'
+import type { EmbeddedData } from './embedded-data.ts'
 import type { RestrictedField } from './restricted-fields.ts'
 import type { ChunkFacts, UsageMeter } from '../streaming/usage-meter.ts'
 

@@ -8,11 +8,13 @@ import type { JsonCursor } from '../../lib/json/json-cursor.ts'
 import type { JsonValueVisitor } from '../../lib/json/json-scanner.ts'
 import {
   type EmbeddedData,
+  EmbeddedDataCounter,
   embeddedFields,
   embeddedPrefixLength,
-  embeddedTokens,
   hasKnownSignature,
-} from './token-estimate.ts'
+  mediaHolders,
+  noEmbeddedData,
+} from './embedded-data.ts'
 import { scanTools, type ToolSpan } from './tool-scanner.ts'
 
 const quote = 0x22
@@ -30,8 +32,7 @@ export class MessageScanner implements JsonValueVisitor {
   readonly #knownDataOnly: boolean
   #count = 0
   #error: { param: string; message: string } | undefined
-  #embeddedBytes = 0
-  #embeddedTokens = 0
+  #embedded: EmbeddedDataCounter | undefined
   #thinking: Span[] | undefined
   #otherTools: readonly ToolSpan[] | undefined
 
@@ -44,7 +45,7 @@ export class MessageScanner implements JsonValueVisitor {
 
   /** Data in the messages' content parts. */
   get embedded(): EmbeddedData {
-    return { bytes: this.#embeddedBytes, tokens: this.#embeddedTokens }
+    return this.#embedded ?? noEmbeddedData
   }
 
   /** The `reasoning_details` arrays of messages, in order; `undefined` if there are none, which is the usual case. */
@@ -88,6 +89,8 @@ export class MessageScanner implements JsonValueVisitor {
       const first = cursor.text[cursor.at]
       // A key with escapes may be `role`: the provider decides.
       if (cursor.keyEscaped || cursor.isKey('role')) hasRole = cursor.keyEscaped || first === quote
+      // OpenAI's name of an earlier response in audio, by its id.
+      if (first === openBrace && cursor.isKey('audio')) this.#counter.hasReferences = true
       if (first !== openBracket) cursor.skipValue()
       else if (cursor.isKey('content')) this.#scanParts(cursor)
       else this.#scanList(cursor)
@@ -109,35 +112,94 @@ export class MessageScanner implements JsonValueVisitor {
 
   #scanParts(cursor: JsonCursor): void {
     for (let more = cursor.enterArray(); more; more = cursor.nextElement()) {
-      if (cursor.text[cursor.at] === openBrace) this.#scanPart(cursor, true)
+      if (cursor.text[cursor.at] === openBrace) this.#scanPart(cursor)
       else cursor.skipValue()
     }
   }
 
-  /**
-   * Scans a content part, or (if not `outer`) an object in it: `image_url`, `input_audio`, `file`, `source`. A tool
-   * result has parts of its own.
-   */
-  #scanPart(cursor: JsonCursor, outer: boolean): void {
+  get #counter(): EmbeddedDataCounter {
+    return (this.#embedded ??= new EmbeddedDataCounter())
+  }
+
+  /** Scans a content part. A tool result has parts of its own. */
+  #scanPart(cursor: JsonCursor): void {
+    let isImage: boolean | undefined
+    let hasSource = false
     for (let more = cursor.enterObject(); more; more = cursor.nextMember()) {
       cursor.readKey()
       const first = cursor.text[cursor.at]
-      if (first === openBrace && outer) this.#scanPart(cursor, false)
-      else if (first === openBracket && cursor.isKey('content')) this.#scanParts(cursor)
-      else if (first === quote) this.#scanString(cursor)
-      else cursor.skipValue()
+      // No client escapes these keys: what they are would be seen by the engine only.
+      if (cursor.keyEscaped) this.#counter.hasReferences = true
+      if (first === openBrace) {
+        const isSource = cursor.isKey('source')
+        const isReference = this.#scanHolder(cursor, isMediaHolder(cursor))
+        if (isSource) hasSource ||= isReference
+        else if (isReference) this.#counter.hasReferences = true
+      } else if (first === openBracket) {
+        if (cursor.isKey('content')) this.#scanParts(cursor)
+        else this.#skipList(cursor)
+      } else if (first === quote) {
+        if (cursor.isKey('type')) isImage = isText(cursor, '"image"') && isImage !== false
+        else if (this.#scanString(cursor, isMediaHolder(cursor))) this.#counter.hasReferences = true
+      } else cursor.skipValue()
     }
+    if (!hasSource) return
+    if (isImage === true) this.#counter.addImage(0)
+    else this.#counter.hasReferences = true
   }
 
-  #scanString(cursor: JsonCursor): void {
+  /** Frames of a video (Qwen). */
+  #skipList(cursor: JsonCursor): void {
+    if (cursor.isKey('video')) this.#counter.hasReferences = true
+    cursor.skipValue()
+  }
+
+  /** Scans an object in a part: `image_url`, `input_audio`, `file`, `source`. True: it refers to what it holds. */
+  #scanHolder(cursor: JsonCursor, isMedia: boolean): boolean {
+    const holdsMedia = isMedia || cursor.isKey('source')
+    let isReference = false
+    for (let more = cursor.enterObject(); more; more = cursor.nextMember()) {
+      cursor.readKey()
+      if (cursor.keyEscaped && holdsMedia) isReference = true
+      if (cursor.text[cursor.at] !== quote) cursor.skipValue()
+      else if (this.#scanString(cursor, holdsMedia)) isReference = true
+    }
+    return isReference
+  }
+
+  /** Measures the data in a text. True if it refers to a file, or (`isMedia`) to what is no image. */
+  #scanString(cursor: JsonCursor, isMedia: boolean): boolean {
+    const isId = cursor.isKey('file_id')
     const field = embeddedFields.find(([name]) => cursor.isKey(name))?.[1]
+    const isOwn = isMedia && mediaHolders.some((name) => cursor.isKey(name))
     const start = cursor.at + 1
     cursor.skipValue()
-    if (field === undefined) return
+    if (isId || (field === undefined && !isOwn)) return isId
     const length = cursor.at - 1 - start
     const head = cursor.text.toString('latin1', start, start + Math.min(length, embeddedPrefixLength))
-    if (this.#knownDataOnly && field === 'data' && !hasKnownSignature(head)) return
-    this.#embeddedBytes += length
-    this.#embeddedTokens += embeddedTokens(field, head, length)
+    if (isMedia && isAddress(field, head)) return true
+    if (field === undefined || (this.#knownDataOnly && field === 'data' && !hasKnownSignature(head)))
+      return false
+    this.#counter.add(field, head, length)
+    return false
   }
+}
+
+function isMediaHolder(cursor: JsonCursor): boolean {
+  return mediaHolders.some((name) => cursor.isKey(name))
+}
+
+/** The text at the cursor, which is consumed, is this one. */
+function isText(cursor: JsonCursor, expected: string): boolean {
+  const start = cursor.at
+  cursor.skipValue()
+  return (
+    cursor.at - start === expected.length && cursor.text.toString('latin1', start, cursor.at) === expected
+  )
+}
+
+/** An address of data elsewhere: a URL that is no data URL, or whatever is in a field for URLs. */
+function isAddress(field: string | undefined, head: string): boolean {
+  if (/^data:/i.test(head)) return false
+  return field === 'url' || field === undefined || /^[a-z][a-z0-9+.-]*:/i.test(head)
 }

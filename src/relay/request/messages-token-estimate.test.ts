@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import { messagesRequest } from './messages.fixture.ts'
-import { imageTokens, inputEstimateForHold } from './token-estimate.ts'
+import { imageTokens } from './embedded-data.ts'
+import { inputEstimateForHold } from './token-estimate.ts'
 import { estimateMessagesInput } from './messages-token-estimate.ts'
 
 const image = {

@@ -3,7 +3,8 @@
  * tool definitions, and embedded data by its kind. Roles and the format's own keywords do not count.
  */
 import { getObject, getObjects, getString, isObject, type Json } from '../../providers/json-fields.ts'
-import { embeddedPrefixLength, embeddedTokens, TokenCounter } from './token-estimate.ts'
+import { embeddedPrefixLength, embeddedTokens } from './embedded-data.ts'
+import { TokenCounter } from './token-estimate.ts'
 
 export function estimateMessagesInput(request: Json): number {
   const count = new TokenCounter()

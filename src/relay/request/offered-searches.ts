@@ -7,8 +7,19 @@ export interface OfferedSearches {
   readonly maximum: number | null
 }
 
-/** Providers whose models search without being asked to. */
-const searchingProviders = new Set(['perplexity'])
+/** A route, as far as its searches depend on it. */
+export interface SearchingRoute {
+  readonly upstream: Pick<LiveUpstream, 'provider'>
+  readonly upstreamModel: string
+}
+
+/** Models that search without being asked to: OpenAI's search models, OpenRouter's variant of any model. */
+const searchingModel = /-search-(?:preview|api)|:online$/
+
+/** Does the model search in every request? */
+function isSearching({ upstream, upstreamModel }: SearchingRoute): boolean {
+  return upstream.provider === 'perplexity' || searchingModel.test(upstreamModel)
+}
 
 /**
  * The searches that a request offers, in whichever format; `null`: none. `routes`: those that may serve it. Call it only
@@ -16,15 +27,15 @@ const searchingProviders = new Set(['perplexity'])
  */
 export function offeredSearches(
   { restricted }: Pick<CallerRequest, 'restricted'>,
-  routes: readonly { readonly upstream: Pick<LiveUpstream, 'provider'> }[],
+  routes: readonly SearchingRoute[],
 ): OfferedSearches | null {
   const searches = restricted.filter(
     ({ restriction, providers }) =>
       restriction === 'search' && routes.some(({ upstream }) => providers?.has(upstream.provider) ?? true),
   )
-  const isSearching = routes.some(({ upstream }) => searchingProviders.has(upstream.provider))
-  if (searches.length === 0 && !isSearching) return null
-  let maximum: number | null = isSearching ? null : 0
+  const isUnasked = routes.some(isSearching)
+  if (searches.length === 0 && !isUnasked) return null
+  let maximum: number | null = isUnasked ? null : 0
   for (const { maxSearches = null } of searches)
     maximum = maximum === null || maxSearches === null ? null : maximum + maxSearches
   return { maximum }

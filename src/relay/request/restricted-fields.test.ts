@@ -266,7 +266,7 @@ describe('offered searches', () => {
     const tool = { type: 'web_search_20250305', name: 'web_search' }
     const offered = (fields: object): unknown =>
       offeredSearches({ restricted: restrictedIn('messages', fields) }, [
-        { upstream: { provider: 'anthropic' } },
+        { upstream: { provider: 'anthropic' }, upstreamModel: 'm' },
       ])
     assert.equal(offered({}), null)
     assert.equal(offered({ tools: [{ name: 'x', input_schema: {} }] }), null)
@@ -287,9 +287,13 @@ describe('offered searches', () => {
   })
 
   test('providers – count: some search by themselves, others do not have the field', () => {
-    const offered = (provider: string, fields: object): unknown =>
-      offeredSearches({ restricted: restrictedIn('chat', fields) }, [{ upstream: { provider } }])
+    const offered = (provider: string, fields: object, upstreamModel = 'm'): unknown =>
+      offeredSearches({ restricted: restrictedIn('chat', fields) }, [
+        { upstream: { provider }, upstreamModel },
+      ])
     assert.deepEqual(offered('perplexity', {}), { maximum: null })
+    assert.deepEqual(offered('openai', {}, 'gpt-4o-search-preview'), { maximum: null })
+    assert.deepEqual(offered('openrouter', {}, 'x/y:online'), { maximum: null })
     assert.equal(offered('openai', { enable_search: true }), null)
     assert.deepEqual(offered('qwen', { enable_search: true }), { maximum: null })
   })

@@ -1,75 +1,10 @@
 /**
  * Estimates tokens that no provider has counted: about 4 English characters per token, or 1.5 to 2 Chinese ones. A hold
  * looks at bytes only, which costs nothing; a charge counts characters by script. Images, audio and files are counted
- * by their kind, since their bytes say nothing about their tokens.
+ * by their kind (embedded-data.ts), since their bytes say nothing about their tokens.
  */
 import { getObject, getObjects, isObject, type Json } from '../../providers/json-fields.ts'
-
-/**
- * An upper estimate for an image: OpenAI counts 1,445 by tiles at high detail (85 + 8 × 170) or 1,536 by patches,
- * Anthropic about 1,600 (1,568 pixels at the longer edge, width × height ÷ 750), Gemini 258 per tile. Some models bill
- * a multiple (2.46 patches for gpt-4.1-nano): the settlement charges what exceeds the hold.
- */
-export const imageTokens = 1_700
-/** An image at `detail: "low"` (OpenAI, "Images and vision"). */
-const smallImageTokens = 85
-/** Per KiB of compressed audio or video: Gemini's 32 tokens per second at 32 kbit/s; OpenAI counts 10 per second. */
-const mediaTokensPerKiB = 8
-/** Per KiB of uncompressed audio (WAV): 32 tokens per second at 16 KB/s. */
-const waveTokensPerKiB = 2
-/** Per KiB of a document: a page of 4,600 tokens (Anthropic, "PDF support": 3,000 of text and its image) in 36 KiB. */
-const fileTokensPerKiB = 128
-
-/** Data embedded in a request's content parts: its size in the body, and the tokens that it counts instead. */
-export interface EmbeddedData {
-  readonly bytes: number
-  readonly tokens: number
-}
-
-/** The field of a content part that may contain data: a URL, a data URL, or base64 alone. */
-export type EmbeddedField = 'url' | 'data' | 'file_data'
-
-/** The number of a field's first characters that `embeddedTokens` needs. */
-export const embeddedPrefixLength = 64
-
-/**
- * The tokens of an image, audio, video or file in a content part, by its kind.
- * @param head the field's first characters
- * @param length the length of the field in characters
- * @param detail the detail requested for an image: `low` is cheaper
- */
-export function embeddedTokens(field: EmbeddedField, head: string, length: number, detail?: unknown): number {
-  const [, type = '', subtype = ''] = /^data:(\w*)\/?([^;,]*)/i.exec(head) ?? []
-  const kind =
-    type === '' ? kindByMagic(field, head) : kindByType(type.toLowerCase(), subtype.toLowerCase(), head)
-  if (kind === 'image') return detail === 'low' ? smallImageTokens : imageTokens
-  // Four characters of base64 are three bytes.
-  const bytes = Math.ceil(length / 4) * 3
-  if (kind === 'text') return Math.ceil(bytes / 4)
-  const perKiB = { media: mediaTokensPerKiB, wave: waveTokensPerKiB, file: fileTokensPerKiB }[kind]
-  return Math.ceil((bytes * perKiB) / 1024)
-}
-
-type Kind = 'image' | 'media' | 'wave' | 'file' | 'text'
-
-function kindByType(type: string, subtype: string, head: string): Kind {
-  if (type === 'image') return 'image'
-  if (type === 'audio') return head.includes(',UklGR') ? 'wave' : 'media'
-  if (type === 'video') return 'media'
-  return type === 'text' || subtype.endsWith('json') || subtype.endsWith('xml') ? 'text' : 'file'
-}
-
-/** Does the data start as an image or a document in base64? */
-export function hasKnownSignature(head: string): boolean {
-  return /^(?:iVBOR|\/9j\/|R0lGOD|UklGR|JVBERi)/.test(head)
-}
-
-/** The kind by the first bytes in base64. A URL counts as an image. */
-function kindByMagic(field: EmbeddedField, head: string): Kind {
-  if (field === 'url' || /^(?:iVBOR|\/9j\/|R0lGOD)/.test(head)) return 'image'
-  if (head.startsWith('UklGR')) return head.startsWith('RUJQ', 12) ? 'image' : 'wave'
-  return field === 'data' && !head.startsWith('JVBERi') ? 'media' : 'file'
-}
+import { embeddedFields, embeddedPrefixLength, embeddedTokens, type EmbeddedData } from './embedded-data.ts'
 
 /**
  * The input tokens of a hold: the body's bytes ÷ 4, rounded up, which fits both scripts (a Chinese character has three
@@ -77,7 +12,8 @@ function kindByMagic(field: EmbeddedField, head: string): Kind {
  * @param bytesPerToken less than 4 to hold more
  */
 export function inputEstimateForHold(bodyBytes: number, embedded: EmbeddedData, bytesPerToken = 4): number {
-  return Math.ceil((bodyBytes - embedded.bytes) / bytesPerToken) + embedded.tokens
+  const { bytes, tokens, documentTokens } = embedded
+  return Math.ceil((bodyBytes - bytes) / bytesPerToken) + tokens + documentTokens
 }
 
 /** A token is 28 units, so that both scripts count in integers: 28 ÷ 1.75 and 28 ÷ 4. */
@@ -182,14 +118,6 @@ function addEmbedded(count: TokenCounter, holder: Json): void {
     count.addTokens(embeddedTokens(field, head, value.length, holder['detail']))
   }
 }
-
-/** The fields in which content parts, or objects in them, have data. */
-export const embeddedFields: readonly (readonly [name: string, field: EmbeddedField])[] = [
-  ['url', 'url'],
-  ['image_url', 'url'],
-  ['data', 'data'],
-  ['file_data', 'file_data'],
-]
 
 function addCall(count: TokenCounter, call: Json | undefined): void {
   addText(count, call?.['name'])

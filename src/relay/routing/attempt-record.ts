@@ -7,7 +7,7 @@ export interface AttemptRecord {
   duration_ms: number
   /** What it costs us, as a decimal; `null` if unknown. */
   cost: string | null
-  /** The provider reported more usage than the model can have; it was reduced to that maximum. */
+  /** The provider reported more usage than the request asked for, or than the model can have. */
   clamped?: true
   /** Number of web searches, if any. */
   searches?: number

@@ -3,7 +3,7 @@
  * the node's retry budget. UpstreamSelector picks them. An invalid request is invalid everywhere, so it is not retried.
  * The outcome of each attempt is reported, so that the next request can use it.
  */
-import type { LiveRoute } from '../../catalog/catalog.ts'
+import type { LiveRoute, PricedModel } from '../../catalog/catalog.ts'
 import { costOf } from '../../ledger/price.ts'
 import { formatAmount } from '../../lib/money.ts'
 import { providerForModel } from '../../providers/registry.ts'
@@ -11,7 +11,8 @@ import type { AttemptRecord } from './attempt-record.ts'
 import { addFailureDetails } from './failure-details.ts'
 import { boundTimeouts, type AttemptCall } from './attempt-call.ts'
 import { UpstreamAttempt, type AttemptResult } from './attempt.ts'
-import type { Bill } from '../bill.ts'
+import type { Bill, ServedRequest } from '../bill.ts'
+import type { CallerRequest } from '../request/caller-format.ts'
 import type { RelayContext, RelayDeps } from '../request-context.ts'
 import { conversationHash } from './affinity.ts'
 import { classifyFailure } from './failure-scope.ts'
@@ -27,7 +28,7 @@ const maxRejectedFields = 2
 const probeWait = { minMs: 3000, defaultMs: 10_000, latencyFactor: 4 } as const
 
 /** The attempts of one request. */
-export class Failover {
+export class Failover implements ServedRequest {
   readonly #deps: RelayDeps
   readonly #context: RelayContext
   readonly #maximumTokens: number | null
@@ -60,6 +61,22 @@ export class Failover {
   /** If the caller disconnects, the response is read on for the bill. */
   get drainsOnAbort(): boolean {
     return this.#candidate?.route.upstream.onAbort === 'drain'
+  }
+
+  get request(): CallerRequest {
+    return this.#context.request
+  }
+
+  get model(): PricedModel {
+    return this.#context.model
+  }
+
+  get servedModel(): PricedModel {
+    return this.#candidate?.model ?? this.#context.model
+  }
+
+  get loweredMaximum(): number | null {
+    return this.#maximumTokens
   }
 
   /** The fallback model that serves the request; `null` if the requested model does. */

@@ -113,7 +113,8 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
       this.end(end)
       return
     }
-    this.#unpaidTokens = billFromStream(end, stream.meter, this.#context).usage.output
+    const { usage, bound = usage } = billFromStream(end, stream.meter, this.#failover)
+    this.#unpaidTokens = bound.output
     this.#flowControl.receive(this.#unpaidTokens)
     this.#endOncePaid(end)
   }

@@ -204,22 +204,28 @@ describe('Messages API billing', () => {
     await server.model('searching', { upstreams: [searching], prices: { ...tokens, per_search: '0.07' } })
     await server.model('free-search', { upstreams: [searching], prices: tokens })
     const account = await server.account({ balance: '¥10' })
-    for (const [model, cost] of [
-      ['searching', '0.210068'],
-      ['free-search', '0.000068'],
+    const tool = { type: 'web_search_20250305', name: 'web_search', max_uses: 3 }
+    for (const [fields, cost, isClamped] of [
+      [{ tools: [tool] }, '0.210068', false],
+      [{ tools: [{ ...tool, max_uses: 2 }] }, '0.140068', true],
+      [{}, '0.000068', true],
     ] as const) {
       for (const stream of [false, true]) {
-        for (const response of [
-          await postMessages(account, messagesRequest(model, { stream })),
-          await account.post(
-            chatRequest(model, { stream, stream_options: stream ? { include_usage: true } : null }),
-          ),
-        ]) {
-          assert.equal(response.status, 200)
-          assert.match(await response.text(), /"server_tool_use":\{"web_search_requests":3/)
-          const record = await waitForRecord(account, response)
-          assert.deepEqual([record.cost, record.searches], [cost, 3])
-        }
+        const response = await postMessages(account, messagesRequest('searching', { stream, ...fields }))
+        assert.equal(response.status, 200)
+        assert.match(await response.text(), /"server_tool_use":\{"web_search_requests":3/)
+        const record = await waitForRecord(account, response)
+        assert.deepEqual([record.cost, record.searches, record.usage_clamped], [cost, 3, isClamped])
+      }
+    }
+    // In the OpenAI format there is no way to ask Anthropic for searches.
+    for (const model of ['searching', 'free-search']) {
+      for (const stream of [false, true]) {
+        const fields = { stream, stream_options: stream ? { include_usage: true } : null }
+        const response = await account.post(chatRequest(model, fields))
+        assert.match(await response.text(), /"server_tool_use":\{"web_search_requests":3/)
+        const record = await waitForRecord(account, response)
+        assert.deepEqual([record.cost, record.usage_clamped], ['0.000068', true])
       }
     }
   })

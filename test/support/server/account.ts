@@ -31,6 +31,7 @@ export interface RequestRecord {
   completion_tokens: number
   reasoning_tokens: number
   usage_source: 'provider' | 'estimate'
+  clamped: boolean
   usage_clamped: boolean
   searches: number
   cost: string

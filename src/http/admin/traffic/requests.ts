@@ -27,7 +27,7 @@ const attempt = z.object({
   clamped: z
     .literal(true)
     .optional()
-    .meta({ description: 'The reported usage exceeded the context of the model.' }),
+    .meta({ description: 'The reported usage exceeded the request, or what the model can have.' }),
   model_exposed: z.literal(true).optional().meta({
     description:
       "The caller's response has the upstream's name for the model, which is not the one they sent.",
@@ -62,10 +62,11 @@ export const requestSchema = z
     reasoning_tokens: z.int(),
     searches: z.int().meta({ description: 'Web searches by the provider.' }),
     usage_source: z.enum(['provider', 'estimate']).nullable(),
-    usage_clamped: z.boolean().meta({ description: 'The same as `clamped`.' }),
     clamped: z.boolean().meta({
-      description: 'The provider reported more than the request could use; charged only up to that.',
+      description:
+        'The provider reported more than the request asked for, or than the model can have. The excess is not charged.',
     }),
+    usage_clamped: z.boolean().meta({ description: 'As `clamped`.' }),
     cost: money,
     currency: z.string(),
     first_token_ms: z.number().nullable(),

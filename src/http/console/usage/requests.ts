@@ -53,7 +53,7 @@ export type RequestRow = z.infer<typeof requestSchema>
 
 const requestDetail = requestSchema.extend({
   failure: failure.nullable(),
-  /** The provider reported more tokens than the context of the model; charged up to the context. */
+  /** The provider reported more than the request asked for, or than the model can have. The excess is not charged. */
   usage_clamped: z.boolean(),
   bill: bill.nullable(),
 })

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+
+import type { PricedModel } from '../catalog/catalog.ts'
+import { parseUsage, type TokenUsage } from '../providers/usage.ts'
+import { billFromEstimate, billFromUsage, type ServedRequest } from './bill.ts'
+import { messagesRequest } from './request/messages.fixture.ts'
+import { readChatRequest } from './request/request-body.ts'
+
+const model = { contextTokens: 128_000, maxOutputTokens: 16_000 } as PricedModel
+
+function served(fields: object, provider = 'openai', more: Partial<ServedRequest> = {}): ServedRequest {
+  const body = { model: 'm', messages: [{ role: 'user', content: 'Say hello.' }], ...fields }
+  const request = readChatRequest(Buffer.from(JSON.stringify(body)))
+  const route = { upstream: { provider }, upstreamModel: 'm' }
+  return { request, model, servedModel: model, route, loweredMaximum: null, ...more }
+}
+
+function charged(claim: object, request: ServedRequest): Partial<TokenUsage> & { isClamped: boolean } {
+  const { usage, bound = usage, isClamped } = billFromUsage({ usage: parseUsage(claim), tokens: 3 }, request)
+  const { input, output, reasoning, searches = 0 } = bound
+  return { input, output, reasoning, searches, isClamped }
+}
+
+/** What is charged of the output of a claim. */
+const outputOf = (claim: object, request: ServedRequest): number =>
+  charged({ prompt_tokens: 5, ...claim }, request).output ?? 0
+
+describe('billFromUsage', () => {
+  test('output – is charged up to the asked maximum of all results', () => {
+    assert.equal(outputOf({ completion_tokens: 99_999 }, served({ max_tokens: 10 })), 10)
+    assert.equal(outputOf({ completion_tokens: 99_999 }, served({ max_completion_tokens: 10, n: 3 })), 30)
+    assert.equal(outputOf({ completion_tokens: 1e308 }, served({})), 16_000)
+    assert.equal(outputOf({ completion_tokens: 1e308 }, served({ n: 2 })), 32_000)
+    const lowered = served({ max_tokens: 500 }, 'openai', { loweredMaximum: 20 })
+    assert.equal(outputOf({ completion_tokens: 400 }, lowered), 20)
+    const claim = { prompt_tokens: 5, completion_tokens: 11 }
+    const { usage, isClamped } = billFromUsage({ usage: parseUsage(claim), tokens: 3 }, lowered)
+    assert.deepEqual([usage.output, isClamped], [11, false])
+  })
+
+  test('fallback model – may write its own maximum', () => {
+    const servedModel = { ...model, maxOutputTokens: 20_000 }
+    assert.equal(outputOf({ completion_tokens: 30_000 }, served({}, 'openai', { servedModel })), 20_000)
+  })
+
+  test('reasoning – is billed beside the maximum by some providers only', () => {
+    const claim = {
+      completion_tokens: 10,
+      total_tokens: 5 + 10 + 300,
+      completion_tokens_details: { reasoning_tokens: 300 },
+    }
+    const asked = { max_tokens: 10 }
+    for (const provider of ['xai', 'qwen', 'doubao', 'siliconflow', 'openrouter'])
+      assert.equal(outputOf(claim, served(asked, provider)), 310, provider)
+    for (const provider of ['openai', 'anthropic', 'gemini', 'deepseek', 'openai-compatible'])
+      assert.equal(outputOf(claim, served(asked, provider)), 10, provider)
+    assert.equal(outputOf({ ...claim, completion_tokens: 50, total_tokens: 355 }, served(asked, 'xai')), 310)
+    const false8 = { total_tokens: 1e6, completion_tokens_details: { reasoning_tokens: 999_990 } }
+    assert.equal(outputOf({ ...false8, completion_tokens: 5 }, served(asked, 'openai-compatible')), 10)
+  })
+
+  test('input – is charged up to the body and what the provider adds', () => {
+    const request = served({})
+    const { input, isClamped } = charged({ prompt_tokens: 99_999, completion_tokens: 1 }, request)
+    assert.deepEqual([input, isClamped], [request.request.bytes + 1024, true])
+    assert.equal(charged({ prompt_tokens: 850, completion_tokens: 1 }, request).isClamped, false)
+    const cached = charged(
+      { prompt_tokens: 99_999, completion_tokens: 1, prompt_tokens_details: { cached_tokens: 90_000 } },
+      request,
+    )
+    assert.equal(cached.input, request.request.bytes + 1024)
+  })
+
+  test('searches – are charged only if the request offers them, and their text as input', () => {
+    const claim = {
+      prompt_tokens: 50_000,
+      completion_tokens: 1,
+      server_tool_use: { web_search_requests: 1e9 },
+    }
+    assert.deepEqual(charged(claim, served({})).searches, 0)
+    const offered = charged(claim, served({ web_search_options: {} }))
+    assert.deepEqual([offered.searches, offered.input], [10, 50_000])
+    assert.equal(charged(claim, served({}, 'perplexity')).searches, 100)
+    const online = { route: { upstream: { provider: 'openrouter' }, upstreamModel: 'x/y:online' } }
+    assert.equal(charged(claim, served({}, 'openrouter', online)).searches, 10)
+    const tools = [{ type: 'web_search_20250305', name: 'web_search', max_uses: 3 }]
+    const messages = { request: messagesRequest({ tools }) }
+    assert.equal(charged(claim, served({}, 'anthropic', messages)).searches, 3)
+  })
+
+  test('predictions and compaction – are billed beside the maximum', () => {
+    const prediction = { type: 'content', content: 'x'.repeat(400) }
+    const claim = { completion_tokens: 110 }
+    assert.equal(outputOf(claim, served({ max_tokens: 10, prediction })), 110)
+    const context_management = { edits: [{ type: 'compact_20260112' }] }
+    const request = messagesRequest({ max_tokens: 10, context_management })
+    assert.equal(outputOf({ completion_tokens: 3000 }, served({}, 'anthropic', { request })), 3000)
+  })
+
+  test('fields that the operator allowed – leave only the bounds of the model', () => {
+    const request = served({ max_tokens: 10, n_predict: 500 })
+    assert.equal(outputOf({ completion_tokens: 500 }, request), 500)
+  })
+
+  test('estimates – are bounded by the asked maximum, but not marked', () => {
+    const { usage, bound, isClamped } = billFromUsage({ usage: null, tokens: 90 }, served({ max_tokens: 10 }))
+    assert.deepEqual([usage.output, bound, isClamped], [10, undefined, false])
+    assert.equal(billFromEstimate(90, served({ max_tokens: 10 }, 'qwen')).usage.output, 90)
+  })
+})

@@ -1,0 +1,54 @@
+/**
+ * How much input a request can have: for its hold, which looks at bytes, and for the provider's invoice, which the relay
+ * cannot recount, since every provider counts with its own tokenizer. No tokenizer makes more than one token of a byte.
+ */
+import type { LiveUpstream, PricedModel } from '../../catalog/catalog.ts'
+import { billingLimitsOf, type BillingLimits } from '../../providers/billing-limits.ts'
+import type { CallerRequest } from './caller-format.ts'
+import { inputEstimateForHold } from './token-estimate.ts'
+
+/** Eight tiles of gpt-4o-mini at high detail (2,833 + 8 × 5,667; OpenAI, "Images and vision"): no known model bills more. */
+const maxImageTokens = 48_169
+
+/** Fields with definitions for which providers add instructions of their own, in the formats of OpenAI and Anthropic. */
+const instructedFields = ['tools', 'functions', 'response_format', 'output_config', 'output_format']
+
+type MeasuredRequest = Pick<CallerRequest, 'bytes' | 'embedded' | 'restricted' | 'parsed' | 'maxOutputTokens'>
+
+/** The input tokens to hold. */
+export function inputTokensToHold(
+  request: MeasuredRequest,
+  model: Pick<PricedModel, 'contextTokens' | 'maxOutputTokens'>,
+  routes: readonly { readonly upstream: Pick<LiveUpstream, 'provider'> }[],
+): number {
+  const { embedded } = request
+  const estimate = inputEstimateForHold(request.bytes, embedded)
+  if (!embedded.hasReferences && embedded.documentTokens === 0) return estimate
+  const { contextTokens, maxOutputTokens } = model
+  const asked = Math.min(request.maxOutputTokens ?? 0, maxOutputTokens ?? contextTokens)
+  const room = Math.max(estimate, contextTokens - asked)
+  if (embedded.hasReferences) return room
+  const pages = routes.map(({ upstream }) => billingLimitsOf(upstream.provider).documentTokens)
+  return Math.min(room, estimate - embedded.documentTokens + Math.max(embedded.documentTokens, ...pages))
+}
+
+/**
+ * The input tokens that an honest invoice has at most.
+ * @param isSearching the provider may search the web for it: what it finds is billed as input
+ */
+export function inputBound(request: MeasuredRequest, limits: BillingLimits, isSearching: boolean): number {
+  const { bytes, embedded } = request
+  // What the operator has allowed beyond the usual fields may make the provider read anything.
+  const isOpen = request.restricted.some(({ restriction }) => restriction !== 'search')
+  if (isSearching || isOpen || embedded.hasReferences) return Infinity
+  const parsed = request.parsed()
+  const hasInstructions = instructedFields.some((field) => (parsed[field] ?? null) !== null)
+  return (
+    bytes -
+    embedded.imageBytes +
+    embedded.images * maxImageTokens +
+    (embedded.documentTokens > 0 ? limits.documentTokens : 0) +
+    limits.promptTokens +
+    (hasInstructions ? limits.toolTokens : 0)
+  )
+}
