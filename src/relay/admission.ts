@@ -6,6 +6,7 @@ import type { HoldGranted, HoldRequest, HoldResponse } from './ledger-client.ts'
 import { inputTokensToHold } from './request/input-bound.ts'
 import { storedBody, holdWithClaim } from './idempotency.ts'
 import { rateLimitHeaders } from './rate-headers.ts'
+import { searchesToHold } from './searches-to-hold.ts'
 import { replay } from './streaming/response-capture.ts'
 
 /**
@@ -39,7 +40,7 @@ export function requestHold(deps: RelayDeps, context: RelayContext): Promise<Hol
     inputTokens: inputTokensToHold(request, model, model.routes),
     results: request.n,
     requestedTokens: request.maxOutputTokens,
-    searches: 0,
+    searches: searchesToHold(context),
     stream: request.stream,
   }
   if (claim) return holdWithClaim(deps, caller.accountId, holdRequest, claim)

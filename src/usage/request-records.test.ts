@@ -42,7 +42,6 @@ describe('request records', () => {
       usage_source: 'provider',
       clamped: false,
       usage_clamped: false,
-      clamped: false,
       searches: 0,
       cost: '0.00022',
       currency: 'CNY',

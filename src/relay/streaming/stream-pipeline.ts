@@ -15,6 +15,7 @@ import type { UpstreamError } from '../routing/upstream-error.ts'
 import { StreamWriter, type StreamWriterListener } from './stream-writer.ts'
 import { FlowControl, type FlowControlListener } from './flow-control.ts'
 import { placeholderCharge, ResponseCapture, withCharge } from './response-capture.ts'
+import type { UsageMeter } from './usage-meter.ts'
 import type { StreamSink, UpstreamStream } from './upstream-stream.ts'
 
 export class StreamPipeline implements StreamSink, FlowControlListener, StreamWriterListener {
@@ -113,10 +114,16 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
       this.end(end)
       return
     }
-    const { usage, bound = usage } = billFromStream(end, stream.meter, this.#failover)
-    this.#unpaidTokens = bound.output
+    this.#unpaidTokens = this.#tokensToPay(end, stream.meter)
     this.#flowControl.receive(this.#unpaidTokens)
     this.#endOncePaid(end)
+  }
+
+  /** What must be paid for before all is sent: what is charged, and what an upstream wrote beyond the maximum. */
+  #tokensToPay(end: EndReason, meter: UsageMeter): number {
+    const { usage, bound = usage, cause } = billFromStream(end, meter, this.#failover)
+    const written = cause === 'provider' ? Math.min(usage.output, meter.tokens) : meter.tokens
+    return Math.max(bound.output, written)
   }
 
   #endOncePaid(end: EndReason): void {

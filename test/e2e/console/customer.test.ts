@@ -37,11 +37,11 @@ async function createCustomer(balance = '1'): Promise<{ session: ConsoleSession;
   return { session, id }
 }
 
-function sendRequest(secret: string, model = 'm'): Promise<Response> {
+function sendRequest(secret: string, model = 'm', fields: object = {}): Promise<Response> {
   return fetch(`${server.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
-    body: JSON.stringify(chatRequest(model)),
+    body: JSON.stringify(chatRequest(model, fields)),
   })
 }
 
@@ -62,7 +62,10 @@ describe('Customer console API', () => {
     await server.model('searching', { upstreams: [searchUpstream], prices })
     const { session } = await createCustomer()
     const { secret } = await session.call(keyEndpoints.create, { body: { name: 'searching' } })
-    const { bill } = await waitForDetail(session, await sendRequest(secret, 'searching'))
+    const { bill } = await waitForDetail(
+      session,
+      await sendRequest(secret, 'searching', { web_search_options: {} }),
+    )
     assert.ok(bill)
     assertBillAddsUp(bill)
     assert.deepEqual(

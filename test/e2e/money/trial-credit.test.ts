@@ -112,8 +112,9 @@ describe('Trial credit', () => {
   })
 
   test('Expired trial credit – the unspent rest is taken back; it is spent before other money', async (t) => {
-    const upstream = await server.upstream(respondWith('Hello!', { input: 1_000_000, output: 0 }))
-    await server.model('m', { upstreams: [upstream], prices: ['0.002', '0.002'], context_tokens: 2_000_000 })
+    const upstream = await server.upstream(respondWith('Hello!', { input: 0, output: 0 }))
+    const prices = { input: '0', output: '0', per_request: '2' }
+    await server.model('m', { upstreams: [upstream], prices })
     await startPromotion(t, { credit_days: 30 })
     const accounts = new Map<string, Account>()
     for (const [name, calls] of Object.entries({ unspent: 1, paid: 2, spent: 3 })) {
