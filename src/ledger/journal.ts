@@ -15,7 +15,15 @@
  *   l late      [l, id, at, account, overrun, (charge, key, dayEnd, monthEnd)]
  *   p reopened  [p, owner, at, dayEnd, daySpent, dayRequests, monthEnd, monthSpent]
  */
-import type { IdempotencyClaim, CreditKind, Held, LateCharge, LedgerEvent, SettleCause } from './events.ts'
+import type {
+  IdempotencyClaim,
+  CreditKind,
+  Held,
+  Late,
+  LateCharge,
+  LedgerEvent,
+  SettleCause,
+} from './events.ts'
 import { CellReader, JournalFormatError } from './journal-cells.ts'
 import type { Price, Usage } from './price.ts'
 
@@ -168,6 +176,13 @@ function readClaim(cells: CellReader): IdempotencyClaim | undefined {
   return claim.key === '' ? undefined : claim
 }
 
+function decodeLate(cells: CellReader, id: string, at: number): Late {
+  const late = { kind: 'late', id, at, account: cells.text(), overrun: cells.nanos() } as const
+  if (cells.isAtEnd) return { ...late, charge: undefined }
+  const [amount, key] = [cells.nanos(), cells.text()]
+  return { ...late, charge: { amount, key, dayEnd: cells.count(), monthEnd: cells.count() } }
+}
+
 function decodeEvent(cells: CellReader): LedgerEvent {
   const code = cells.text()
   const id = cells.text()
@@ -222,16 +237,7 @@ function decodeEvent(cells: CellReader): LedgerEvent {
         endsOverrun: cells.isAtEnd ? undefined : true,
       }
     case 'l':
-      return {
-        kind: 'late',
-        id,
-        at,
-        account: cells.text(),
-        overrun: cells.nanos(),
-        charge: cells.isAtEnd
-          ? undefined
-          : { amount: cells.nanos(), key: cells.text(), dayEnd: cells.count(), monthEnd: cells.count() },
-      }
+      return decodeLate(cells, id, at)
     case 'p':
       return {
         kind: 'reopened',
