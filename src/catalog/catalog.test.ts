@@ -110,6 +110,23 @@ describe('upstreams', () => {
     })
   })
 
+  test('the timeouts of a route – are the shorter ones of its upstream and its model', async (t) => {
+    const { db, catalog, applyChanges, upstream, model } = await setUp(t)
+    await upstream('one', { timeouts: { idleMs: 1000, answerMs: 2000 } })
+    const routes = [{ upstream: 'one', model: 'm' }]
+    await model('m', { routes, timeouts: { connectMs: 7, idleMs: 1001, answerMs: 1999, firstTokenMs: null } })
+    const expected = { connectMs: 7, firstTokenMs: 120_000, idleMs: 1000, answerMs: 1999 }
+    assert.deepEqual(catalog.model('m')?.routes[0]?.timeouts, expected)
+    const changed = await updateModel(db, 'm', { timeouts: { connectMs: null, answerMs: 3 } }, 'admin')
+    assert.deepEqual(changed.value.timeouts, { idleMs: 1001, answerMs: 3 })
+    await applyChanges(changed.changes)
+    assert.deepEqual(catalog.model('m')?.routes[0]?.timeouts, { ...expected, connectMs: 5000, answerMs: 3 })
+    const wrong = updateModel(db, 'm', { timeouts: { answerMs: 0 } }, 'admin')
+    await assert.rejects(wrong, isApiError(400, 'timeouts.answer_ms'))
+    const [entry] = await listAudit(db, { limit: 1 })
+    assert.match(JSON.stringify(entry), /timeouts/)
+  })
+
   test('an invalid upstream field – is rejected with its name', async (t) => {
     const { db, context, upstream } = await setUp(t)
     const { id } = await upstream('one')

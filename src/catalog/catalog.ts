@@ -23,6 +23,7 @@ import { parseCosts, priceFromCosts, type UpstreamCosts } from './costs.ts'
 import { priceFromRow } from './prices.ts'
 import { modelFields, type ModelFields } from './model-fields.ts'
 import { parseRouting, type Routing } from './routing.ts'
+import { shorterTimeouts } from './timeouts.ts'
 
 export type { LiveCredential, LiveUpstream, VersionedPrice } from './live-upstream.ts'
 
@@ -36,6 +37,8 @@ export interface LiveRoute {
   /** What the model costs us there, in the platform's currency. null: unknown. */
   readonly cost: VersionedPrice | null
   readonly maximum: MaximumState
+  /** Of the upstream and the model, each time the shorter one. */
+  readonly timeouts: LiveUpstream['timeouts']
 }
 
 /**
@@ -229,10 +232,11 @@ export class Catalog {
   #modelOf(id: string): PricedModel | undefined {
     const row = this.#rows.get(id)
     if (row?.price === undefined) return undefined
-    const { model, price, maximums } = row
-    const routes = row.routes.flatMap((route) => this.#routeOf(route, maximums)).toSorted(compareRoutes)
+    const { model, price } = row
+    const fields = modelFields(model)
+    const routes = row.routes.flatMap((route) => this.#routeOf(route, row, fields)).toSorted(compareRoutes)
     return {
-      ...modelFields(model),
+      ...fields,
       price: { ...priceFromRow(price), version: price.version },
       routes,
       maximum: maximumOf(routes),
@@ -240,7 +244,7 @@ export class Catalog {
     }
   }
 
-  #routeOf(row: RoutesTable, maximums: readonly RouteMaximumsTable[]): LiveRoute[] {
+  #routeOf(row: RoutesTable, { maximums }: ModelDelta, model: ModelFields): LiveRoute[] {
     const upstream = this.#upstreams.get(row.upstream_id)
     if (upstream === undefined || !upstream.enabled) return []
     const { model_id: id, upstream_model: upstreamModel } = row
@@ -249,7 +253,8 @@ export class Catalog {
     const weight = row.weight ?? upstream.weight
     const cost = this.costOf(upstream.id, parseCosts(row.prices))
     const maximum = maximums.find((seen) => isSameRoute(seen, row))?.state ?? 'unseen'
-    return [{ upstream, upstreamModel, returnedModel, priority, weight, cost, maximum }]
+    const timeouts = shorterTimeouts(upstream.timeouts, model.timeouts)
+    return [{ upstream, upstreamModel, returnedModel, priority, weight, cost, maximum, timeouts }]
   }
 }
 

@@ -6,13 +6,8 @@ import type { UpstreamCredentialsTable, UpstreamsTable } from '../db/schema/sche
 import { parseCosts, priceFromCosts } from './costs.ts'
 import { lastFourOf, mainCredentialId, type Credential } from './credentials.ts'
 import type { Price } from './prices.ts'
-import {
-  defaultTimeouts,
-  parseTimeouts,
-  upstreamFields,
-  type UpstreamFields,
-  type UpstreamTimeouts,
-} from './upstream-fields.ts'
+import { defaultTimeouts, parseTimeouts, type Timeouts } from './timeouts.ts'
+import { upstreamFields, type UpstreamFields } from './upstream-fields.ts'
 
 /** A price and its version, which a hold keeps. */
 export interface VersionedPrice extends Price {
@@ -36,7 +31,7 @@ export interface LiveUpstream extends UpstreamFields {
   readonly proxy: string | null
   /** Its `prices` in the platform's currency; what a route costs us is in `LiveRoute.cost`. null: none. */
   readonly price: VersionedPrice | null
-  readonly timeouts: Required<UpstreamTimeouts>
+  readonly timeouts: Required<Timeouts>
 }
 
 export interface UpstreamDelta {

@@ -4,6 +4,7 @@
  */
 import type { ModelsTable } from '../db/schema/schema.ts'
 import { invalidField } from '../errors.ts'
+import { parseTimeouts, type Timeouts } from './timeouts.ts'
 
 const limitNames = ['rpm', 'tpm', 'rpd', 'concurrency'] as const
 type LimitName = (typeof limitNames)[number]
@@ -55,6 +56,8 @@ export interface ModelFields {
   readonly createdAt: number
   /** Per account that calls the model. null: no limits of its own. */
   readonly limits: ModelLimits | null
+  /** Those of its own; where an upstream's is shorter, that one applies. */
+  readonly timeouts: Timeouts
 }
 
 export function modelFields(row: ModelsTable): ModelFields {
@@ -67,5 +70,6 @@ export function modelFields(row: ModelsTable): ModelFields {
     listed: row.listed === 1,
     createdAt: row.created_at,
     limits: parseModelLimits(row.limits),
+    timeouts: parseTimeouts(row.timeouts),
   }
 }

@@ -31,6 +31,7 @@ import {
   type ModelLimitsPatch,
 } from './model-fields.ts'
 import { resolveRoutes, routeOf, replaceRoutes, type Route, type RouteInput } from './routes.ts'
+import { initialTimeoutsJson, mergeTimeouts, timeoutsJson, type TimeoutsPatch } from './timeouts.ts'
 
 export interface Model extends ModelFields {
   readonly price: Price
@@ -41,13 +42,14 @@ export interface Model extends ModelFields {
 }
 
 /** Omitted fields stay unchanged, and null removes a value. Routes and prices are replaced as a whole. */
-export interface ModelPatch extends Partial<Omit<ModelFields, 'id' | 'createdAt' | 'limits'>> {
+export interface ModelPatch extends Partial<Omit<ModelFields, 'id' | 'createdAt' | 'limits' | 'timeouts'>> {
   readonly prices?: PriceInput
   readonly routes?: readonly RouteInput[]
   readonly prefer?: Preference
   readonly affinity?: boolean
   readonly fallbacks?: readonly string[]
   readonly limits?: ModelLimitsPatch | null
+  readonly timeouts?: TimeoutsPatch
 }
 
 export type ModelInput = ModelPatch & Pick<ModelFields, 'id' | 'contextTokens'>
@@ -91,7 +93,7 @@ function updateStatement(id: string, set: Partial<ModelsTable>, patch: ModelPatc
   const update = sql
     .updateTable('models')
     .set(set)
-    .set({ routing })
+    .set({ routing, ...(patch.timeouts === undefined ? {} : mergeTimeouts(patch.timeouts)) })
     .where('id', '=', id)
     .where('deleted_at', 'is', null)
   if (patch.limits === undefined) return update
@@ -101,10 +103,14 @@ function updateStatement(id: string, set: Partial<ModelsTable>, patch: ModelPatc
 
 /** The columns that `updateStatement` merges, as they are afterwards. */
 function patchedJson(
-  { routing, limits }: ModelsTable,
+  { routing, limits, timeouts }: ModelsTable,
   patch: ModelPatch,
-): Pick<ModelsTable, 'routing' | 'limits'> {
-  const patched = { routing: patchJson(routing, routingJson(patch)), limits }
+): Pick<ModelsTable, 'routing' | 'limits' | 'timeouts'> {
+  const patched = {
+    routing: patchJson(routing, routingJson(patch)),
+    limits,
+    timeouts: patch.timeouts === undefined ? timeouts : patchJson(timeouts, timeoutsJson(patch.timeouts)),
+  }
   if (patch.limits === undefined) return patched
   if (patch.limits === null) return { ...patched, limits: '{}' }
   return { ...patched, limits: patchJson(limits, limitsPatchJson(patch.limits)) }
@@ -146,7 +152,7 @@ export async function createModel(db: Db, input: ModelInput, by: string): Promis
     listed: 1,
     routing: routingJson(input),
     limits: initialLimitsJson(input.limits),
-    timeouts: '{}',
+    timeouts: initialTimeoutsJson(input.timeouts),
     created_at: now,
     updated_at: now,
     deleted_at: null,

@@ -10,13 +10,7 @@ import { parseProxy } from '../lib/http-client/proxy.ts'
 import { trimTrailing } from '../lib/trim-trailing.ts'
 import { providerNames } from '../providers/registry.ts'
 import { costsJson, type UpstreamCosts } from './costs.ts'
-
-export interface UpstreamTimeouts {
-  readonly connectMs?: number
-  readonly firstTokenMs?: number
-  readonly idleMs?: number
-  readonly answerMs?: number
-}
+import { initialTimeoutsJson, type TimeoutsPatch } from './timeouts.ts'
 
 /** What an upstream's row says about it, without secrets. */
 export interface UpstreamFields {
@@ -55,7 +49,7 @@ export interface UpstreamPatch extends Partial<Omit<UpstreamFields, 'id' | 'sett
   readonly credential?: string
   readonly proxy?: string | null
   readonly prices?: UpstreamCosts | null
-  readonly timeouts?: { readonly [Name in keyof UpstreamTimeouts]?: number | null }
+  readonly timeouts?: TimeoutsPatch
   readonly settings?: { readonly [Name in keyof UpstreamSettings]?: UpstreamSettings[Name] | null }
 }
 
@@ -69,26 +63,6 @@ export interface UpstreamContext {
   readonly authorizeNewDestination?: () => Promise<void>
 }
 
-/**
- * First-token and idle timeouts apply to streams; the answer timeout applies to non-streaming responses,
- * until their headers.
- */
-export const defaultTimeouts: Required<UpstreamTimeouts> = {
-  connectMs: 5_000,
-  firstTokenMs: 120_000,
-  idleMs: 120_000,
-  answerMs: 600_000,
-}
-
-const timeoutParams = {
-  connectMs: 'timeouts.connect_ms',
-  firstTokenMs: 'timeouts.first_token_ms',
-  idleMs: 'timeouts.idle_ms',
-  answerMs: 'timeouts.answer_ms',
-} as const
-const timeoutNames = ['connectMs', 'firstTokenMs', 'idleMs', 'answerMs'] as const
-const maxTimeoutMs = 3_600_000
-
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 const maxCredentialLength = 16_384
 const maxAllowedFields = 50
@@ -96,10 +70,6 @@ const fieldNamePattern = /^[\w$.:-]{1,64}$/
 const maxWeight = 1_000_000
 /** Short enough to notice failures in time, long enough to cost next to nothing. */
 const healthCheckRangeMs = [1000, 86_400_000] as const
-
-export function parseTimeouts(json: string): UpstreamTimeouts {
-  return JSON.parse(json) as UpstreamTimeouts
-}
 
 /** A proxy's address without user name and password. */
 export function redactProxy(address: string): string {
@@ -114,29 +84,13 @@ function checkInteger(value: number, param: string, [min, max]: readonly [number
   throw invalidField(param, `must be an integer from ${min} to ${max}`)
 }
 
-/** A validated patch as JSON. Throws 400 naming the field. */
-export function timeoutsJson(timeouts: NonNullable<UpstreamPatch['timeouts']>): string {
-  for (const name of timeoutNames) {
-    const value = timeouts[name]
-    if (value !== undefined && value !== null) checkInteger(value, timeoutParams[name], [1, maxTimeoutMs])
-  }
-  return JSON.stringify(timeouts, [...timeoutNames])
-}
-
-/** Merges timeouts in the database, where null removes one, so that concurrent patches both take effect. */
-export function mergeTimeouts(timeouts: NonNullable<UpstreamPatch['timeouts']>): {
-  timeouts: RawBuilder<string>
-} {
-  return { timeouts: fragment<string>`json_patch(timeouts, ${timeoutsJson(timeouts)})` }
-}
-
 /** The timeouts and settings of a new row: those that are set and not null. */
 export function initialOptions({
-  timeouts = {},
+  timeouts,
   settings = {},
 }: UpstreamPatch): Pick<UpstreamsTable, 'timeouts' | 'settings'> {
   return {
-    timeouts: patchJson('{}', timeoutsJson(timeouts)),
+    timeouts: initialTimeoutsJson(timeouts),
     settings: patchJson('{}', settingsJson(settings)),
   }
 }

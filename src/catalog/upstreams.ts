@@ -17,25 +17,22 @@ import { lastFourOf } from './credentials.ts'
 import {
   toColumns,
   initialOptions,
-  parseTimeouts,
   redactProxy,
   mergeSettings,
-  mergeTimeouts,
   settingsJson,
-  timeoutsJson,
   upstreamFields,
   type UpstreamFields,
   type UpstreamPatch,
   type UpstreamContext,
-  type UpstreamTimeouts,
 } from './upstream-fields.ts'
+import { mergeTimeouts, parseTimeouts, timeoutsJson, type Timeouts } from './timeouts.ts'
 
 export interface Upstream extends UpstreamFields {
   /** Without user name and password. */
   readonly proxy: string | null
   readonly prices: UpstreamCosts | null
-  /** Only the timeouts that were set; upstream-fields.ts has the defaults. */
-  readonly timeouts: UpstreamTimeouts
+  /** Only the timeouts that were set; timeouts.ts has the defaults. */
+  readonly timeouts: Timeouts
   /** Of its own credential. null if that is too short to show any of it. */
   readonly lastFour: string | null
   readonly createdAt: number

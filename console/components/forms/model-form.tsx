@@ -10,6 +10,7 @@ import { Form, useDraft, IntegerField } from './fields.tsx'
 import { showToast } from '../feedback/toast.tsx'
 import { hasPrices, priceDraftFrom, PriceFields, pricesFromDraft } from './price-fields.tsx'
 import { routeDraftsFrom, routesFromDrafts, RouteFields, type RouteDraft } from './route-fields.tsx'
+import { timeoutDraftFrom, TimeoutFields, timeoutsFromDraft } from './timeout-fields.tsx'
 
 export interface ModelFormProps {
   /** null creates a model, with its first price; later prices are new versions. */
@@ -25,6 +26,7 @@ function draftFrom(model: Model | null) {
     max_output_tokens: integerText(model?.max_output_tokens),
     owned_by: model?.owned_by ?? '',
     listed: model?.listed === false ? '' : 'yes',
+    ...timeoutDraftFrom(model?.timeouts),
   }
 }
 
@@ -35,6 +37,7 @@ function bodyFrom(draft: ReturnType<typeof draftFrom>, routes: readonly RouteDra
     ...(draft.owned_by.trim() === '' ? {} : { owned_by: draft.owned_by.trim() }),
     listed: draft.listed !== '',
     routes: routesFromDrafts(routes),
+    timeouts: timeoutsFromDraft(draft),
   }
 }
 
@@ -104,6 +107,13 @@ export function ModelForm({ model, close, saved }: ModelFormProps) {
       </div>
       {model === null && <PriceFields draft={prices.draft} set={prices.set} fieldError={fieldError} />}
       <RouteFields modelId={draft.id} routes={routes} set={setRoutes} />
+      <details className="disclosure">
+        <summary>{t.timeouts}</summary>
+        <p className="muted">{t.timeoutsLead}</p>
+        <div className="fields">
+          <TimeoutFields field={field} placeholder={t.asUpstream} />
+        </div>
+      </details>
       <Checkbox
         label={t.listedHint}
         checked={draft.listed !== ''}

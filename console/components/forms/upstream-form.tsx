@@ -10,6 +10,7 @@ import { submitHandler, useAction, useFieldError } from './use-action.ts'
 import { CostFields, costDraftFrom, costsFromDraft, type CostDraft } from './cost-fields.tsx'
 import { changedFields, integerText, namesFrom, optionalInteger, optionalText } from './field-values.ts'
 import { SelectField, Form, useDraft, IntegerField } from './fields.tsx'
+import { timeoutDraftFrom, TimeoutFields, timeoutsFromDraft } from './timeout-fields.tsx'
 import { formatDuration } from '../format.ts'
 import { ErrorMessage } from '../feedback/empty-state.tsx'
 import { StatusLabel } from '../tables/format-cells.tsx'
@@ -23,7 +24,6 @@ export interface UpstreamFormProps {
 }
 
 const maximumFields = ['max_tokens', 'max_completion_tokens'] as const
-const timeoutNames = ['connect_ms', 'first_token_ms', 'idle_ms', 'answer_ms'] as const
 
 function draftFrom(upstream: Upstream | null) {
   return {
@@ -34,10 +34,7 @@ function draftFrom(upstream: Upstream | null) {
     priority: integerText(upstream?.priority ?? 1),
     weight: integerText(upstream?.weight ?? 1),
     on_abort: upstream?.on_abort ?? 'cancel',
-    connect_ms: integerText(upstream?.timeouts.connect_ms),
-    first_token_ms: integerText(upstream?.timeouts.first_token_ms),
-    idle_ms: integerText(upstream?.timeouts.idle_ms),
-    answer_ms: integerText(upstream?.timeouts.answer_ms),
+    ...timeoutDraftFrom(upstream?.timeouts),
     max_tokens_field: upstream?.max_tokens_field ?? '',
     allowed_fields: upstream?.allowed_fields.join(', ') ?? '',
   }
@@ -54,7 +51,7 @@ function bodyFrom(draft: Draft, costs: CostDraft, isNew: boolean): Record<string
     priority: optionalInteger(draft.priority),
     weight: optionalInteger(draft.weight),
     on_abort: draft.on_abort,
-    timeouts: Object.fromEntries(timeoutNames.map((name) => [name, optionalInteger(draft[name])])),
+    timeouts: timeoutsFromDraft(draft),
     max_tokens_field: optionalText(draft.max_tokens_field),
     allowed_fields: namesFrom(draft.allowed_fields),
     prices: costsFromDraft(costs),
@@ -146,9 +143,7 @@ export function UpstreamForm({ upstream, close }: UpstreamFormProps) {
         <div className="fields">
           <IntegerField label={t.priority} description={t.priorityHint} {...field('priority')} />
           <IntegerField label={t.weight} description={t.weightHint} {...field('weight')} />
-          {timeoutNames.map((name) => (
-            <IntegerField key={name} label={t.timeouts[name]} placeholder={t.default} {...field(name)} />
-          ))}
+          <TimeoutFields field={field} placeholder={t.default} />
           <SelectField
             label={t.onAbort}
             options={[

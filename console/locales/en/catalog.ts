@@ -58,12 +58,6 @@ export const catalog = {
     actions: 'Actions',
     testTitle: (name: string) => `Test ${name}`,
     default: 'Default',
-    timeouts: {
-      connect_ms: 'Connect timeout, ms',
-      first_token_ms: 'First token timeout, ms',
-      idle_ms: 'Stream idle timeout, ms',
-      answer_ms: 'Total timeout, ms',
-    },
     credentialHints: {
       vertex: 'A service account key file (JSON), or an API key of express mode',
       bedrock: 'access key id:secret, or a Bedrock API key',
@@ -76,6 +70,12 @@ export const catalog = {
     disableTitle: (name: string) => `Disable ${name}?`,
     disabled: 'Upstream disabled.',
     enabled: 'Upstream enabled.',
+  },
+  timeouts: {
+    connect_ms: 'Connect timeout, ms',
+    first_token_ms: 'First token timeout, ms',
+    idle_ms: 'Stream idle timeout, ms',
+    answer_ms: 'Total timeout, ms',
   },
   prices: {
     legend: 'Price per 1,000 tokens',
@@ -152,6 +152,9 @@ export const catalog = {
     context: 'Context',
     maxOutput: 'Max output',
     ownedBy: 'Owned by',
+    timeouts: 'Timeouts',
+    timeoutsLead: 'Where the upstream’s timeout is shorter, that one applies.',
+    asUpstream: 'As upstream',
     routes: 'Routes',
     routesLead: 'Tried in this order until one succeeds.',
     nextUpstream: (upstream: string) => `Requests currently go to ${upstream}.`,

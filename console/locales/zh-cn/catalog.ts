@@ -53,12 +53,6 @@ export const catalog: typeof english = {
     actions: '操作',
     testTitle: (name: string) => `测试 ${name}`,
     default: '默认',
-    timeouts: {
-      connect_ms: '连接超时（毫秒）',
-      first_token_ms: '首 Token 超时（毫秒）',
-      idle_ms: '流式空闲超时（毫秒）',
-      answer_ms: '总超时（毫秒）',
-    },
     credentialHints: {
       vertex: '服务账号密钥文件（JSON），或快速模式的 API 密钥',
       bedrock: '访问密钥 ID:秘密访问密钥，或 Bedrock API 密钥',
@@ -71,6 +65,12 @@ export const catalog: typeof english = {
     disableTitle: (name: string) => `停用 ${name}？`,
     disabled: '上游已停用。',
     enabled: '上游已启用。',
+  },
+  timeouts: {
+    connect_ms: '连接超时（毫秒）',
+    first_token_ms: '首 Token 超时（毫秒）',
+    idle_ms: '流式空闲超时（毫秒）',
+    answer_ms: '总超时（毫秒）',
   },
   prices: {
     legend: '价格（每千 Token）',
@@ -147,6 +147,9 @@ export const catalog: typeof english = {
     context: '上下文长度',
     maxOutput: '最大输出',
     ownedBy: '所属厂商',
+    timeouts: '超时时间',
+    timeoutsLead: '与上游的超时时间相比，以较短者为准。',
+    asUpstream: '同上游',
     routes: '路由',
     routesLead: '按此顺序尝试，直到成功。',
     nextUpstream: (upstream: string) => `请求当前发往 ${upstream}。`,

@@ -66,6 +66,14 @@ export const limitsSchema = z.object(perLimit(limitSchema))
 
 export const tierLimitFields = perLimit(nullableInt)
 
+/** The same schema for each timeout. */
+export function perTimeout<Schema>(schema: Schema) {
+  return { connect_ms: schema, first_token_ms: schema, idle_ms: schema, answer_ms: schema }
+}
+
+/** An omitted field is unchanged, null removes it. */
+export const timeoutsInput = z.strictObject(perTimeout(z.int().nullish()))
+
 const priceFields = {
   input: money.optional(),
   output: money.optional(),

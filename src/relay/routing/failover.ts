@@ -230,7 +230,7 @@ export class Failover implements ServedRequest {
 
   /** A request that probes an upstream waits less long for it while another is ready. */
   #timeoutsFor({ route, hasAlternatives }: Candidate): AttemptCall['timeouts'] {
-    const { timeouts } = route.upstream
+    const { timeouts } = route
     if (!hasAlternatives) return timeouts
     const { stream } = this.#context.request
     const typicalMs = typicalLatencyMs(routeStats(route), stream, this.#deps.now())

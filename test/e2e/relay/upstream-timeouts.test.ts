@@ -125,6 +125,32 @@ describe('Upstream timeouts', () => {
     }
   })
 
+  test('Model with a shorter answer_ms – cuts a hanging response, and another upstream responds', async () => {
+    const slow = await server.upstream(respondWith('Hello!', usage))
+    const timeouts = { answer_ms: 300 }
+    await server.admin('POST', '/models', {
+      id: 'hurried',
+      context_tokens: 4096,
+      prices: { input: '0.001', output: '0.001' },
+      routes: [
+        { upstream: slow.id, model: 'hurried', priority: 1 },
+        { upstream: other.id, model: 'hurried', priority: 2 },
+      ],
+      timeouts,
+    })
+    const shown = (await server.admin('GET', '/models/hurried')) as { timeouts: object }
+    assert.deepEqual(shown.timeouts, { connect_ms: null, first_token_ms: null, idle_ms: null, ...timeouts })
+    const account = await server.account({ balance: '¥1' })
+    slow.next(neverRespond)
+    const response = await account.post(chatRequest('hurried'))
+    assert.match(await response.text(), /Hello from the other!/)
+    const { attempts } = await waitForRecord(account, response)
+    assert.deepEqual(
+      attempts.map(({ outcome }) => outcome),
+      ['failed', 'ok'],
+    )
+  })
+
   test('Address that accepts no connection – times out and another upstream is called', async (t) => {
     const hole = await blackhole()
     t.after(() => hole.close())

@@ -65,6 +65,7 @@ async function createModel(context: FormContext, id: string): Promise<string> {
     affinity: true,
     fallbacks: [`${id}-fallback`],
     limits: { rpm: 61, tpm: 1009, rpd: 7001, concurrency: 3 },
+    timeouts: { connect_ms: 1233, first_token_ms: 23_456, idle_ms: 34_566, answer_ms: 456_788 },
     owned_by: 'somebody',
     listed: false,
   })

@@ -10,6 +10,7 @@ import {
   priceColumns,
   costsInput,
   costsSchema,
+  perTimeout,
   toPriceInput,
   pricesInput,
   pricesSchema,
@@ -17,6 +18,7 @@ import {
   serializePrice,
   tierLimitFields,
   time,
+  timeoutsInput,
   toUpstreamCosts,
 } from '../schemas.ts'
 import {
@@ -73,6 +75,10 @@ const patchFields = {
   limits: z.strictObject(perLimit(limitInput)).nullish().meta({
     description: 'Per calling account, in addition to the limits of the account; null removes them.',
   }),
+  timeouts: timeoutsInput.optional().meta({
+    description:
+      'Of each timeout, the shorter one of the model and the upstream applies; null: the upstream’s.',
+  }),
   owned_by: z.string().optional(),
   listed: z.boolean().optional(),
 }
@@ -105,6 +111,7 @@ export const modelSchema = z
     affinity: z.boolean(),
     fallbacks: z.array(z.string()),
     limits: z.object(tierLimitFields).nullable(),
+    timeouts: z.object(perTimeout(z.int().nullable())).meta({ description: 'null: the upstream’s.' }),
     owned_by: z.string(),
     listed: z.boolean(),
     created_at: time,
@@ -115,11 +122,14 @@ export const priceVersionSchema = z
   .object({ version: z.int(), model: z.string(), effective_at: time, prices: pricesSchema })
   .openapi('PriceVersion')
 
+const noTimeouts = { connectMs: null, firstTokenMs: null, idleMs: null, answerMs: null }
+
 const modelView = view('model', modelSchema, (model: Model, { catalog }) => ({
   ...jsonFields(model),
   ...model.routing,
   fallbacks: [...model.routing.fallbacks],
   limits: model.limits,
+  timeouts: jsonFields({ ...noTimeouts, ...model.timeouts }),
   prices: serializePrice(model.price),
   routes: model.routes.map(({ upstreamId, upstreamModel, cost, ...route }) => ({
     ...jsonFields(route),
@@ -144,10 +154,11 @@ function resolvePrices({ prices, free }: z.infer<typeof modelPatch>): PriceInput
 }
 
 function toModelPatch(body: z.infer<typeof modelPatch>): ModelPatch {
-  const { prices: _prices, free: _free, routes, ...rest } = body
+  const { prices: _prices, free: _free, routes, timeouts, ...rest } = body
   return {
     ...fieldsOf(rest),
     prices: resolvePrices(body),
+    timeouts: timeouts && fieldsOf(timeouts),
     routes: routes?.map(({ cost, ...route }, index) => ({
       ...fieldsOf(route),
       cost: cost && toUpstreamCosts(cost, `routes[${index}].cost`),

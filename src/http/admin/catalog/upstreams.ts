@@ -6,12 +6,18 @@ import { jsonFields } from '../../api/json-fields.ts'
 import { view } from '../../api/define-endpoints.ts'
 import type { AppContext } from '../../app-context.ts'
 import { currencyColumn } from '../../csv-export.ts'
-import { priceColumns, costsInput, costsSchema, serializeCosts, time, toUpstreamCosts } from '../schemas.ts'
 import {
-  defaultTimeouts,
-  type UpstreamPatch,
-  type UpstreamContext,
-} from '../../../catalog/upstream-fields.ts'
+  priceColumns,
+  costsInput,
+  costsSchema,
+  perTimeout,
+  serializeCosts,
+  time,
+  timeoutsInput,
+  toUpstreamCosts,
+} from '../schemas.ts'
+import { defaultTimeouts } from '../../../catalog/timeouts.ts'
+import type { UpstreamPatch, UpstreamContext } from '../../../catalog/upstream-fields.ts'
 import {
   createUpstream,
   deleteUpstream,
@@ -24,8 +30,8 @@ import { apiError } from '../../../errors.ts'
 import { upstreamUrlProblem, parseCidrs } from '../../../lib/address-guard.ts'
 import { providerNames, findProvider } from '../../../providers/registry.ts'
 
-const timeoutInput = z.int().nullish()
 const maximumFieldInput = z.enum(['max_tokens', 'max_completion_tokens'])
+
 const patchFields = {
   name: z.string().optional(),
   provider: z
@@ -45,15 +51,7 @@ const patchFields = {
   priority: z.int().optional().meta({ description: 'Lower values are tried first.' }),
   weight: z.int().optional(),
   prices: costsInput.nullish(),
-  timeouts: z
-    .strictObject({
-      connect_ms: timeoutInput,
-      first_token_ms: timeoutInput,
-      idle_ms: timeoutInput,
-      answer_ms: timeoutInput,
-    })
-    .optional()
-    .meta({ description: 'null: the default.' }),
+  timeouts: timeoutsInput.optional().meta({ description: 'null: the default.' }),
   on_abort: z.enum(['cancel', 'drain']).optional(),
   enabled: z.boolean().optional(),
   health_check_ms: z.int().nullish().meta({
@@ -96,12 +94,7 @@ export const upstreamSchema = z
     prices: costsSchema.nullable().meta({
       description: 'The costs of routes without a `cost`, if this upstream serves only one model.',
     }),
-    timeouts: z.object({
-      connect_ms: z.int(),
-      first_token_ms: z.int(),
-      idle_ms: z.int(),
-      answer_ms: z.int(),
-    }),
+    timeouts: z.object(perTimeout(z.int())),
     on_abort: z.enum(['cancel', 'drain']),
     enabled: z.boolean(),
     health_check_ms: z.int().nullable(),
