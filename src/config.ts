@@ -172,6 +172,11 @@ export const settings = {
       doc: 'The maximum number of keys per account.',
       ...integer(10, 1, 10_000),
     },
+    freeAbortsPerHour: {
+      env: 'FREE_ABORTS_PER_HOUR',
+      doc: 'How many requests an account may cancel before the first content within 60 minutes without a charge, per node. For further ones, the input estimate is charged if the upstream had responded with 2xx.',
+      ...integer(10, 0, 1000),
+    },
     bodyLimitBytes: {
       env: 'BODY_LIMIT',
       doc: 'The maximum size of a request body. Larger requests are rejected with 413.',

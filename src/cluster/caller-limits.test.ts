@@ -24,6 +24,7 @@ import {
 import { SharedStore } from '../engine/postgres/shared-store.ts'
 import { SpendNotifications } from '../engine/spend-notifications.ts'
 import { createSealer } from '../lib/encryption.ts'
+import { EarlyAborts } from '../limits/early-aborts.ts'
 import { LocalRateLimiter } from '../limits/local-rate-limiter.ts'
 import { NodeMembership } from './node-membership.ts'
 
@@ -90,7 +91,9 @@ async function openAuthority(t: TestContext, { ledger, db }: TestLedger) {
   const store = new SharedStore({ ledger, journal, db })
   const rates = new LocalRateLimiter(() => ({ nodes: 1, index: 0 }), now)
   const spendNotifications = new SpendNotifications({ state: store.state, directory, db })
-  const deps = { directory, catalog, now, store, rates, spendNotifications, feed: null }
+  const earlyAborts = new EarlyAborts(10)
+  const clocks = { now, monotonicNow: now }
+  const deps = { directory, catalog, ...clocks, store, rates, earlyAborts, spendNotifications, feed: null }
   return { authority: new Authority(deps), local, journal, rates }
 }
 

@@ -19,6 +19,7 @@ import { monotonicClock, wallClock, type Core, type CoreListener } from '../engi
 import { reopeningFailed } from '../engine/reopening.ts'
 import { openConfigCache } from '../engine/config-cache.ts'
 import { version } from '../lib/version.ts'
+import { EarlyAborts } from '../limits/early-aborts.ts'
 import { LocalRateLimiter, type ClusterRateLimiter } from '../limits/local-rate-limiter.ts'
 import { RedisRateLimiter } from '../limits/redis-rate-limiter.ts'
 import { capsOfHold } from '../engine/caller-limits.ts'
@@ -173,7 +174,9 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
     configCache.publish(changes, { reloadKeys, broadcast: (delta) => listener.onConfigDelta(delta) })
   const addRequest = (row: RequestRow): boolean => ledger.addRequest(row)
   const store = new SharedStore({ ...joined, db })
-  const engine = createEngine({ ...joined, db, store, directory, catalog, feed, addRequest })
+  const engineDeps = { ...joined, monotonicNow: monotonicClock(), db, store, directory, catalog, feed }
+  const earlyAborts = new EarlyAborts(config.freeAbortsPerHour)
+  const engine = createEngine({ ...engineDeps, earlyAborts, addRequest })
   const { authority, health } = engine.parts
   upstreams.circuits = new CircuitBroadcast(health.breakers, send)
   upstreams.traffic = new TrafficBroadcast(health, send)

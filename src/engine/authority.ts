@@ -10,6 +10,7 @@ import { apiError } from '../errors.ts'
 import { ownerAt } from '../ledger/caps.ts'
 import { accountOwner, emptyOwner, keyOwner, type Hold } from '../ledger/state.ts'
 import type { Operation, ResponseToStore, Results, SettleRequest } from '../ledger/transaction.ts'
+import type { EarlyAborts } from '../limits/early-aborts.ts'
 import type { AdmissionRates, RateLimitResult } from '../limits/local-rate-limiter.ts'
 import type { RateLimitSubject, RateStatus } from '../limits/rate-limiter.ts'
 import type { HoldRejected, HoldRequest, HoldResponse } from '../relay/ledger-client.ts'
@@ -37,8 +38,11 @@ export interface AuthorityDeps {
   readonly catalog: Catalog
   /** Milliseconds since the epoch. */
   readonly now: () => number
+  /** Milliseconds that never go back. */
+  readonly monotonicNow: () => number
   readonly store: LedgerStore
   readonly rates: AdmissionRates
+  readonly earlyAborts: EarlyAborts
   readonly spendNotifications: SpendNotifications
   /** The changes of other nodes; `null`: there are none. */
   readonly feed: Pick<ChangeFeed, 'isFresh' | 'waitUntilFresh'> | null
@@ -172,12 +176,21 @@ export class Authority {
     at: number = this.#deps.now(),
   ): Decided<bigint> {
     const { store, rates, directory, catalog } = this.#deps
-    const { id, usage } = request
+    const { id, usage, leftEarly } = request
     const { bound = usage } = request
-    rates.finish(id, bound ? bound.input + bound.output : 0)
+    const tokens = bound ? bound.input + bound.output : 0
+    rates.finish(id, leftEarly ? null : tokens)
     const held = store.state.holds.get(id)
+    const billed = leftEarly ? this.#billEarlyAbort(request, held) : request
     const [otherPrice, caps] = [servedPriceOf(request, catalog), capsOfHold(directory, held)]
-    return this.#end({ kind: 'settle', request, storedResponse, otherPrice, at, caps }, held)
+    return this.#end({ kind: 'settle', request: billed, storedResponse, otherPrice, at, caps }, held)
+  }
+
+  /** Charges what a caller that left before the first content may be charged, once the free ones are used up. */
+  #billEarlyAbort({ leftEarly, ...request }: SettleRequest, held: Hold | undefined): SettleRequest {
+    const { earlyAborts, monotonicNow } = this.#deps
+    const isFree = !held || earlyAborts.count(held.account, monotonicNow())
+    return isFree || !leftEarly ? request : { ...request, usage: leftEarly.usage }
   }
 
   /** A request whose worker has exited is charged at its last mark. */

@@ -46,6 +46,11 @@ export interface SettleRequest {
   /** What the caller is charged for at most: the bound of the provider's invoice. Absent: `usage`. */
   readonly bound?: Usage
   readonly cause: SettleCause
+  /**
+   * The caller disconnected before the first content; `usage` is null then. Its own `usage` is what may be charged: the
+   * estimated input if the upstream had responded with 2xx, else null. The authority decides, so it is never on disk.
+   */
+  readonly leftEarly?: { readonly usage: Usage | null }
   /** The fallback model that served the request; `null`: the requested model did. */
   readonly servedModel: string | null
   readonly outcome: RequestOutcome

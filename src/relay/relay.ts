@@ -9,7 +9,7 @@ import { formatAmount } from '../lib/money.ts'
 import { admit, replayResponse, requestHold } from './admission.ts'
 import type { RelayContext, RelayDeps, ActiveRequest } from './request-context.ts'
 import { billFromEstimate, billFromStream, billFromUsage, type Bill } from './bill.ts'
-import type { ResponseToStore } from '../ledger/transaction.ts'
+import type { ResponseToStore, SettleRequest } from '../ledger/transaction.ts'
 import type { RequestOutcome } from '../ledger/request-row.ts'
 import type { HoldGranted } from './ledger-client.ts'
 import { StreamPipeline } from './streaming/stream-pipeline.ts'
@@ -52,6 +52,7 @@ class RelaySession implements ActiveRequest {
   #pipeline: StreamPipeline | null = null
   #isSettled = false
   #isShutDown = false
+  #leftEarly: SettleRequest['leftEarly']
 
   constructor(deps: RelayDeps, context: RelayContext, hold: HoldGranted) {
     this.#deps = deps
@@ -158,7 +159,7 @@ class RelaySession implements ActiveRequest {
       : billFromStream(end, meter, this.#failover)
   }
 
-  /** No upstream responded, or the caller disconnected before: nothing is charged. */
+  /** No upstream responded, which costs nothing, or the caller disconnected before the first content. */
   async #fail(wasAborted: boolean): Promise<void> {
     const { errors, attempts } = this.#failover
     const upstreamError = mostActionableError(errors)
@@ -171,6 +172,10 @@ class RelaySession implements ActiveRequest {
       fault: errors.at(-1)?.kind,
       faultUpstream: attempts.at(-1)?.upstream,
       firstTokenMs: null,
+    }
+    if (wasAborted) {
+      const mayCharge = this.#failover.attempt?.wasCanceledInResponse ?? false
+      this.#leftEarly = { usage: mayCharge ? billFromEstimate(0, this.#failover).usage : null }
     }
     await this.#settle(null, result, errorSummary(upstreamError))
     if (!this.#context.response.isDisconnected && !this.#pipeline?.fail(error)) throw error
@@ -217,12 +222,16 @@ class RelaySession implements ActiveRequest {
     }
     const usage = bill?.usage ?? null
     const { accountId: account, keyId: key } = caller
-    const log = (logged: RequestOutcome, cost: bigint | null): void =>
-      this.#deps.logRequest({ id, account, key, usage, fault, attempts, outcome: logged, cost, mismatch })
+    const log = (logged: RequestOutcome, cost: bigint | null): void => {
+      const billed = cost ? (usage ?? this.#leftEarly?.usage ?? null) : usage
+      const charge = { usage: billed, cost }
+      this.#deps.logRequest({ id, account, key, fault, attempts, outcome: logged, mismatch, ...charge })
+    }
     try {
       const cause = bill?.cause ?? 'estimate'
       const charged = bill?.bound && { bound: bill.bound }
-      const settlement = { id, usage, ...charged, cause, servedModel, outcome }
+      const leftEarly = this.#leftEarly && { leftEarly: this.#leftEarly }
+      const settlement = { id, usage, ...charged, ...leftEarly, cause, servedModel, outcome }
       const cost = await this.#deps.ledger.settle(settlement, response)
       log(outcome, cost)
       return cost

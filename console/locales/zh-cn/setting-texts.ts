@@ -38,6 +38,8 @@ export const settingDocs: Readonly<Record<string, string>> = {
   STALE_KEYS: '密钥超过此时间未使用，控制台将其标记为闲置。',
   DELETE_STALE_KEYS: '密钥超过此时间未使用即被删除。`0s` 表示从不删除。',
   KEYS_PER_ACCOUNT: '每个账户的密钥数上限。',
+  FREE_ABORTS_PER_HOUR:
+    '每个账户在 60 分钟内可在首个内容返回前取消且不扣费的请求数，按节点计算。超出后，若上游已返回 2xx，则按估算的输入扣费。',
   BODY_LIMIT: '请求体的大小上限，超过则以 413 拒绝。',
   BODIES_LIMIT:
     '每个工作线程在内存中保存的请求体总大小上限。单个账户最多占八分之一（或一个 `BODY_LIMIT`，取较大值），超过返回 429；总量超过时其他请求返回 503。另有八分之一保留给小于 64 KiB 的请求体。建议至少为 `BODY_LIMIT` 的八倍。',

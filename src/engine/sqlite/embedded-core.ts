@@ -11,6 +11,7 @@ import { checkNotMoved } from '../../db/transfer/move-marker.ts'
 import type { CommitQueue } from './commit-queue.ts'
 import { EmbeddedLedger } from './embedded-ledger.ts'
 import { openSealer } from '../../db/data-keys.ts'
+import { EarlyAborts } from '../../limits/early-aborts.ts'
 import { LocalRateLimiter } from '../../limits/local-rate-limiter.ts'
 import { openConfigCache } from '../config-cache.ts'
 import { createEngine } from '../engine.ts'
@@ -80,7 +81,9 @@ export async function openEmbeddedCore(config: Config, listener: CoreListener): 
   const ledger = new EmbeddedLedger(recovered, deps)
   const rates = new LocalRateLimiter(() => wholeLimits, monotonicNow, recovered.rates)
   const addRequest = (row: RequestRow): boolean => enqueueRow(ledger, row)
-  const engine = createEngine({ db, store: ledger, directory, catalog, rates, feed: null, now, addRequest })
+  const earlyAborts = new EarlyAborts(config.freeAbortsPerHour)
+  const engineDeps = { db, store: ledger, directory, catalog, rates, earlyAborts, feed: null }
+  const engine = createEngine({ ...engineDeps, now, monotonicNow, addRequest })
   const openHolds = [...ledger.state.holds.keys()]
   for (const id of openHolds) void engine.parts.authority.expire(id)
   await ledger.drain()

@@ -59,6 +59,8 @@ export class UpstreamAttempt implements ResponseHandler {
   #isOver = false
   /** The upstream's status; `null` until its response starts. */
   status: number | null = null
+  /** It was destroyed before it was over. */
+  #isCanceled = false
 
   constructor(deps: AttemptDeps, call: AttemptCall) {
     this.#deps = deps
@@ -71,6 +73,11 @@ export class UpstreamAttempt implements ResponseHandler {
   /** Milliseconds since the call was made. */
   get ageMs(): number {
     return this.#deps.now() - this.#call.nowMs
+  }
+
+  /** It was canceled although the upstream had begun a response with 2xx. */
+  get wasCanceledInResponse(): boolean {
+    return this.#isCanceled && this.status !== null && this.status >= 200 && this.status < 300
   }
 
   /** The id under which the upstream knows the call; `undefined`: it sent none. */
@@ -229,6 +236,7 @@ export class UpstreamAttempt implements ResponseHandler {
    */
   destroy(): void {
     if (this.#isOver) return
+    this.#isCanceled = true
     this.#close({ kind: 'error', error: upstreamError('connection', 'The request was canceled.') })
   }
 
