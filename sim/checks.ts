@@ -113,7 +113,7 @@ export class ReferenceModel {
 }
 
 /** After every step: an account's requests run one at a time from an overrun until its next credit. */
-export function checkOverruns(state: LedgerState, reference: ReferenceModel): void {
+function checkOverruns(state: LedgerState, reference: ReferenceModel): void {
   for (const [id, { overran }] of state.owners) {
     if (!id.startsWith(accountOwner(''))) continue
     const expected = reference.hasOverrun(id.slice(accountOwner('').length))
@@ -122,7 +122,12 @@ export function checkOverruns(state: LedgerState, reference: ReferenceModel): vo
 }
 
 /** After every step: no balance is negative, owners hold the sum of their holds, and no cap is exceeded. */
-export function checkState(state: LedgerState, capsOf: (account: string, key: string) => Caps): void {
+export function checkState(
+  state: LedgerState,
+  capsOf: (account: string, key: string) => Caps,
+  reference: ReferenceModel,
+): void {
+  checkOverruns(state, reference)
   const held = new Map<string, bigint>()
   for (const { account, key, amount } of state.holds.values()) {
     for (const id of [accountOwner(account), keyOwner(key)]) held.set(id, (held.get(id) ?? 0n) + amount)

@@ -11,7 +11,6 @@ import { Prng } from './prng.ts'
 import { checkClaims } from './check-idempotency.ts'
 import {
   checkDelivered,
-  checkOverruns,
   checkRequests,
   checkRestored,
   checkSums,
@@ -125,8 +124,7 @@ export class Simulation {
   }
 
   #check(): void {
-    checkState(this.#authority.state, this.#capsOf)
-    checkOverruns(this.#authority.state, this.#referenceModel)
+    checkState(this.#authority.state, this.#capsOf, this.#referenceModel)
     for (const request of this.#running) checkDelivered(request, this.#disk)
   }
 

@@ -11,7 +11,8 @@ import { auditChanges, auditFields, patchJson } from '../db/audit-changes.ts'
 import type { Change, Changed } from '../db/change.ts'
 import { writeIfFound, type Db, type Query } from '../db/db.ts'
 import { sql, type ModelsTable } from '../db/schema/schema.ts'
-import { loadCatalogDelta, type ModelDelta } from './catalog.ts'
+import type { ModelDelta } from './catalog.ts'
+import { loadCatalogDelta } from './load-catalog.ts'
 import {
   priceFromRow,
   pricesRequired,

@@ -9,7 +9,8 @@ import {
   type Directory,
   type DirectoryDelta,
 } from '../accounts/directory.ts'
-import { loadCatalog, loadCatalogDelta, type Catalog, type CatalogDelta } from '../catalog/catalog.ts'
+import type { Catalog, CatalogDelta } from '../catalog/catalog.ts'
+import { loadCatalog, loadCatalogDelta } from '../catalog/load-catalog.ts'
 import type { Changes } from '../db/change.ts'
 import type { Db } from '../db/db.ts'
 import { isUnavailable } from '../db/store-error.ts'

@@ -92,10 +92,9 @@ export function ledgerDenialError(
       return { code: 'rate_limit_exceeded', detail: { message, retryAfterMs } }
     }
     case 'one-at-a-time': {
-      const reason = denial.overran
-        ? 'An earlier response cost more than this account could pay. Until its next credit, one request runs at a time.'
-        : 'The balance does not cover several requests for this model at once.'
-      const message = `${reason} Try again when the running request has ended.`
+      const message = denial.overran
+        ? 'An earlier response cost more than this account could pay: until its next credit, one request runs at a time.'
+        : 'The balance does not cover several requests for this model at once: try again when the other one has ended.'
       return { code: 'rate_limit_exceeded', detail: { message, retryAfterMs: 1000 } }
     }
     case 'known':

@@ -22,6 +22,7 @@ interface Notification {
 const server = await sharedTestServer({ env: { WORKERS: '2' } })
 const upstream = await server.upstream(respondWith('Hello!', { input: 10, output: 490 }))
 await server.model('m', { upstreams: [upstream] })
+await server.showObedience('m', upstream)
 /** Costs ¥0.001, and holds a little more. */
 const body = chatRequest('m', { max_tokens: 490 })
 

@@ -39,10 +39,11 @@ async function addModel(upstream: RegisteredUpstream, upstreamModel: string, rou
 async function servedOf(account: Account, response: Response): Promise<Served> {
   assert.equal(response.status, 200)
   await response.text()
-  const { model_served, provider_response_id, fingerprint } = (await waitForRecord(
-    account,
-    response,
-  )) as unknown as Served
+  const { request_id: id } = await waitForRecord(account, response)
+  const { data } = await server.admin<{ data: Served[] }>('GET', `/requests?request_id=${id}`)
+  const [record] = data
+  assert.ok(record)
+  const { model_served, provider_response_id, fingerprint } = record
   return { model_served, provider_response_id, fingerprint }
 }
 

@@ -1,0 +1,79 @@
+/** Reads the catalog, or the changed rows of it, from the database. */
+import type { Sealer } from '../lib/encryption.ts'
+import { changedIds, type Change } from '../db/change.ts'
+import type { Db } from '../db/db.ts'
+import { sql } from '../db/schema/schema.ts'
+import { Catalog, isSameRoute, type CatalogDelta, type ModelDelta } from './catalog.ts'
+import type { UpstreamDelta } from './live-upstream.ts'
+
+/** Loads everything. `sealer` decrypts the credentials, which stay in this thread's memory. */
+export async function loadCatalog(db: Db, sealer: Sealer): Promise<Catalog> {
+  const models = await db.all(sql.selectFrom('models').select('id').where('deleted_at', 'is', null))
+  const upstreams = await db.all(sql.selectFrom('upstreams').select('id'))
+  const catalog = new Catalog(sealer)
+  catalog.apply(
+    await loadCatalogDelta(db, [
+      ...upstreams.map(({ id }): Change => ({ kind: 'upstream', id })),
+      ...models.map(({ id }): Change => ({ kind: 'model', id })),
+    ]),
+  )
+  return catalog
+}
+
+async function loadModels(db: Db, ids: readonly string[]): Promise<ModelDelta[]> {
+  if (ids.length === 0) return []
+  const newest = sql.selectFrom('prices').select((build) => build.fn.max('version').as('version'))
+  const routesOfModels = sql.selectFrom('routes').where('model_id', 'in', ids)
+  const [models, prices, routes, maximums] = await Promise.all([
+    db.all(sql.selectFrom('models').selectAll().where('id', 'in', ids)),
+    db.all(
+      sql
+        .selectFrom('prices')
+        .selectAll()
+        .where('version', 'in', newest.where('model_id', 'in', ids).groupBy('model_id')),
+    ),
+    db.all(routesOfModels.selectAll()),
+    db.all(
+      sql
+        .selectFrom('route_maximums')
+        .selectAll()
+        .where('upstream_id', 'in', routesOfModels.select('upstream_id')),
+    ),
+  ])
+  const priceByModel = new Map(prices.map((price) => [price.model_id, price]))
+  const routesByModel = Map.groupBy(routes, (route) => route.model_id)
+  return models.map((model) => ({
+    model,
+    price: priceByModel.get(model.id),
+    routes: routesByModel.get(model.id) ?? [],
+    maximums: maximums.filter((seen) =>
+      routesByModel.get(model.id)?.some((route) => isSameRoute(route, seen)),
+    ),
+  }))
+}
+
+async function loadUpstreams(db: Db, ids: readonly string[]): Promise<UpstreamDelta[]> {
+  if (ids.length === 0) return []
+  const query = sql.selectFrom('upstream_credentials').selectAll().where('upstream_id', 'in', ids)
+  const [upstreams, credentials] = await Promise.all([
+    db.all(sql.selectFrom('upstreams').selectAll().where('id', 'in', ids)),
+    db.all(query.orderBy('id')),
+  ])
+  const credentialsByUpstream = Map.groupBy(credentials, (row) => row.upstream_id)
+  return upstreams.map((upstream) => ({
+    upstream,
+    credentials: credentialsByUpstream.get(upstream.id) ?? [],
+  }))
+}
+
+/** Loads the rows named by the changes. Ignores changes of other kinds. */
+export async function loadCatalogDelta(db: Db, changes: readonly Change[]): Promise<CatalogDelta> {
+  const ids = changedIds(changes, 'upstream')
+  const upstreams = await loadUpstreams(db, ids)
+  const found = new Set(upstreams.map(({ upstream }) => upstream.id))
+  return {
+    upstreams,
+    removedUpstreams: ids.filter((id) => !found.has(id)),
+    models: await loadModels(db, changedIds(changes, 'model')),
+  }
+}
