@@ -9,7 +9,6 @@ import { generateDataKey, createSealer } from '../lib/encryption.ts'
 import { loadCatalog, loadCatalogDelta } from './load-catalog.ts'
 import { createModel, deleteModel, listModels, modelById, updateModel, type ModelInput } from './models.ts'
 import { priceHistory } from './prices.ts'
-import { referenceModels } from './reference-models.ts'
 import {
   createUpstream,
   deleteUpstream,
@@ -291,27 +290,5 @@ describe('model lifecycle', () => {
       await assert.rejects(model('m', fields), isApiError(400, param), param)
     for (const id of ['', '-x', 'a b', 'x'.repeat(129)])
       await assert.rejects(model(id), isApiError(400, 'id'), id)
-  })
-})
-
-describe('reference models', () => {
-  test('the reference models – are ten, all priced, with the prices of the specification', async (t) => {
-    const { db } = await setUp(t)
-    for (const { priceSource: _source, ...input } of referenceModels) await createModel(db, input, 'seed')
-    const models = await listModels(db)
-    assert.equal(models.length, 10)
-    const price = (id: string) => models.find((model) => model.id === id)?.price
-    assert.deepEqual(
-      [price('family-a-small')?.input, price('family-a-small-16k')?.output],
-      [2_000_000_000n, 2_000_000_000n],
-    )
-    assert.deepEqual(
-      [price('family-a-large')?.input, price('family-a-large-32k')?.output],
-      [30_000_000_000n, 60_000_000_000n],
-    )
-    assert.deepEqual(
-      [price('family-b-mid')?.input, price('family-b-mid')?.output],
-      [15_000_000_000n, 75_000_000_000n],
-    )
   })
 })

@@ -23,6 +23,7 @@ import type {
   LateCharge,
   LedgerEvent,
   SettleCause,
+  Settled,
 } from './events.ts'
 import { CellReader, JournalFormatError } from './journal-cells.ts'
 import type { Price, Usage } from './price.ts'
@@ -183,6 +184,20 @@ function decodeLate(cells: CellReader, id: string, at: number): Late {
   return { ...late, charge: { amount, key, dayEnd: cells.count(), monthEnd: cells.count() } }
 }
 
+function decodeSettled(cells: CellReader, id: string, at: number): Settled {
+  const cause = cells.text() as SettleCause
+  const usage = {
+    input: cells.count(),
+    cachedInput: cells.count(),
+    ...cells.cacheWriteTokens(),
+    output: cells.count(),
+    ...cells.reasoning(),
+  }
+  const [charge, overrun] = [cells.nanos(), cells.nanos()]
+  const settled = { kind: 'settled', id, at, cause, usage, charge, overrun } as const
+  return cells.isAtEnd ? settled : { ...settled, price: readPrice(cells) }
+}
+
 function decodeEvent(cells: CellReader): LedgerEvent {
   const code = cells.text()
   const id = cells.text()
@@ -210,19 +225,8 @@ function decodeEvent(cells: CellReader): LedgerEvent {
       return { kind: 'extended', id, at, amount: cells.nanos(), outputTokens: cells.count() }
     case 'm':
       return { kind: 'marked', id, at, inputTokens: cells.count(), outputTokens: cells.count() }
-    case 's': {
-      const cause = cells.text() as SettleCause
-      const usage = {
-        input: cells.count(),
-        cachedInput: cells.count(),
-        ...cells.cacheWriteTokens(),
-        output: cells.count(),
-        ...cells.reasoning(),
-      }
-      const [charge, overrun] = [cells.nanos(), cells.nanos()]
-      const settled = { kind: 'settled', id, at, cause, usage, charge, overrun } as const
-      return cells.isAtEnd ? settled : { ...settled, price: readPrice(cells) }
-    }
+    case 's':
+      return decodeSettled(cells, id, at)
     case 'r':
       return { kind: 'released', id, at }
     case 'c':

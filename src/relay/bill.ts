@@ -57,8 +57,14 @@ export function billFromUsage(
   const { model, request } = served
   const output = Math.max(model.contextTokens, maxOutputTokensOf(model)) * request.n
   const { usage, isClamped } = clampUsage(reported, { input: model.contextTokens, output })
-  const bound = boundOf(usage, served)
-  return { usage, ...(bound ? { bound } : {}), cause: 'provider', isClamped: isClamped || bound !== null }
+  const charged = boundOf(usage, served)
+  const isBounded = charged !== null
+  return {
+    usage,
+    ...(isBounded ? { bound: charged } : {}),
+    cause: 'provider',
+    isClamped: isClamped || isBounded,
+  }
 }
 
 function limitsOf({ route }: ServedRequest): BillingLimits {
@@ -76,15 +82,15 @@ function boundOf(usage: Usage, served: ServedRequest): Usage | null {
   const isSmall = usage.input <= request.bytes - request.embedded.bytes
   if (isSmall && output === usage.output && searches === 0) return null
   const offered = offeredSearches(request, route ? [route] : [])
-  const bound = createUsage({
+  const charged = createUsage({
     ...usage,
     input: isSmall ? usage.input : Math.min(usage.input, inputBound(request, limits, offered !== null)),
     output: Math.min(usage.output, output + extraOutput(output < usage.output, served)),
     searches: offered ? Math.min(searches, (offered.maximum ?? limits.searches) * request.n) : 0,
   })
   const isWithin =
-    bound.input === usage.input && bound.output === usage.output && (bound.searches ?? 0) === searches
-  return isWithin ? null : bound
+    charged.input === usage.input && charged.output === usage.output && (charged.searches ?? 0) === searches
+  return isWithin ? null : charged
 }
 
 /** Output tokens that are billed beside the maximum, where the claim exceeds it. */

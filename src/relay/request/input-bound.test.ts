@@ -109,14 +109,14 @@ describe('inputBound', () => {
 
   test('images – count as the dearest image, not by their bytes', () => {
     const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(100_000)}` } }
-    const bound = inputBound(chat([image, image]), openai, false)
-    assert.ok(bound > 2 * 48_169 && bound < 2 * 48_169 + 1500, String(bound))
+    const tokens = inputBound(chat([image, image]), openai, false)
+    assert.ok(tokens > 2 * 48_169 && tokens < 2 * 48_169 + 1500, String(tokens))
   })
 
   test('documents, files by id and searches – are bounded by their pages, or by the model alone', () => {
     const document = chat([{ type: 'file', file: { file_data: `data:application/pdf;base64,${pdf}` } }])
-    const bound = inputBound(document, openai, false)
-    assert.ok(bound >= 460_000 && bound < 470_000, String(bound))
+    const tokens = inputBound(document, openai, false)
+    assert.ok(tokens >= 460_000 && tokens < 470_000, String(tokens))
     assert.equal(inputBound(chat([{ type: 'file', file: { file_id: 'f' } }]), openai, false), Infinity)
     assert.equal(inputBound(chat('Hello'), openai, true), Infinity)
   })

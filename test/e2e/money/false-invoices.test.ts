@@ -54,8 +54,8 @@ describe('False invoices', () => {
         const response = await account.post(sent)
         await response.text()
         const record = await waitForRecord(account, response)
-        const bound = input === 'bound' ? JSON.stringify(sent).length + addedTokens : input
-        const cost = BigInt(bound) * 10_000n + BigInt(output) * 20_000n
+        const chargedInput = input === 'bound' ? JSON.stringify(sent).length + addedTokens : input
+        const cost = BigInt(chargedInput) * 10_000n + BigInt(output) * 20_000n
         const title = JSON.stringify(raw)
         assert.equal(parseAmount(record.cost), cost, title)
         assert.equal(parseAmount(await account.balance()), parseAmount('200') - cost, title)
