@@ -22,11 +22,8 @@ import type { providerSchema } from '../../src/http/admin/catalog/providers.ts'
 import type { referenceModelSchema } from '../../src/http/admin/catalog/reference-models.ts'
 import type { requestDetailSchema, requestSchema } from '../../src/http/admin/traffic/requests.ts'
 import type { tierSchema } from '../../src/http/admin/accounts/tiers.ts'
-import type {
-  upstreamModelsSchema,
-  testResultSchema,
-  upstreamSchema,
-} from '../../src/http/admin/catalog/upstreams.ts'
+import type { upstreamModelsSchema, testResultSchema } from '../../src/http/admin/catalog/upstream-actions.ts'
+import type { upstreamSchema } from '../../src/http/admin/catalog/upstreams.ts'
 import type { upstreamHealthSchema } from '../../src/http/admin/monitoring/upstream-health.ts'
 import type { usageSchema } from '../../src/http/admin/traffic/usage.ts'
 import type { voucherSchema, newVouchersSchema } from '../../src/http/admin/money/vouchers.ts'

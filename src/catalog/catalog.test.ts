@@ -7,7 +7,7 @@ import { openTemporaryDb } from '../db/store.fixture.ts'
 import { ApiError } from '../errors.ts'
 import { generateDataKey, createSealer } from '../lib/encryption.ts'
 import { loadCatalog, loadCatalogDelta } from './load-catalog.ts'
-import { createModel, deleteModel, listModels, modelById, updateModel, type ModelInput } from './models.ts'
+import { createModel, deleteModel, modelById, updateModel, type ModelInput } from './models.ts'
 import { priceHistory } from './prices.ts'
 import {
   createUpstream,

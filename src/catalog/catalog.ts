@@ -15,6 +15,7 @@ import { parseCosts, priceFromCosts, type UpstreamCosts } from './costs.ts'
 import { priceFromRow } from './prices.ts'
 import { modelFields, type ModelFields } from './model-fields.ts'
 import { parseRouting, type Routing } from './routing.ts'
+import { isSameRoute, maximumOfRoute, type MaximumState } from './route-maximums.ts'
 import { shorterTimeouts } from './timeouts.ts'
 
 export type { LiveCredential, LiveUpstream, VersionedPrice } from './live-upstream.ts'
@@ -32,12 +33,6 @@ export interface LiveRoute {
   /** Of the upstream and the model, each time the shorter one. */
   readonly timeouts: LiveUpstream['timeouts']
 }
-
-/**
- * Whether an upstream obeys the maximum of output tokens that a request asks for: `unseen` until one response has ended at
- * it; `exceeded` once a response was longer (admin API, "A maximum that the upstream ignores").
- */
-export type MaximumState = 'unseen' | RouteMaximumsTable['state']
 
 /** An upstream with prices that serves several models, and its models whose routes have no cost. */
 export interface UnknownCosts {
@@ -76,13 +71,6 @@ function compareRoutes(left: LiveRoute, right: LiveRoute): number {
   if (left.priority !== right.priority) return left.priority - right.priority
   if (left.weight !== right.weight) return right.weight - left.weight
   return left.upstream.id < right.upstream.id ? -1 : 1
-}
-
-type RouteId = Pick<RoutesTable, 'upstream_id' | 'upstream_model'>
-
-/** Whether two rows are of the same route. */
-export function isSameRoute(one: RouteId, other: RouteId): boolean {
-  return one.upstream_id === other.upstream_id && one.upstream_model === other.upstream_model
 }
 
 function maximumOf(routes: readonly LiveRoute[]): MaximumState {
@@ -199,6 +187,8 @@ export class Catalog {
   applyRouteMaximum(seen: RouteMaximumsTable): void {
     for (const row of this.#rows.values()) {
       if (!row.routes.some((route) => isSameRoute(route, seen))) continue
+      // Responses that other workers report late do not show less than what is known.
+      if (seen.state === 'obeyed' && maximumOfRoute(seen, row.maximums) === 'exceeded') continue
       const maximums = [...row.maximums.filter((one) => !isSameRoute(one, seen)), seen]
       this.#applyModels([{ ...row, maximums }])
     }
@@ -245,7 +235,7 @@ export class Catalog {
     const priority = row.priority ?? upstream.priority
     const weight = row.weight ?? upstream.weight
     const cost = this.costOf(upstream.id, parseCosts(row.prices))
-    const maximum = maximums.find((seen) => isSameRoute(seen, row))?.state ?? 'unseen'
+    const maximum = maximumOfRoute(row, maximums)
     const timeouts = shorterTimeouts(upstream.timeouts, model.timeouts)
     return [{ upstream, upstreamModel, returnedModel, priority, weight, cost, maximum, timeouts }]
   }

@@ -3,7 +3,8 @@ import type { Sealer } from '../lib/encryption.ts'
 import { changedIds, type Change } from '../db/change.ts'
 import type { Db } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
-import { Catalog, isSameRoute, type CatalogDelta, type ModelDelta } from './catalog.ts'
+import { Catalog, type CatalogDelta, type ModelDelta } from './catalog.ts'
+import { isSameRoute } from './route-maximums.ts'
 import type { UpstreamDelta } from './live-upstream.ts'
 
 /** Loads everything. `sealer` decrypts the credentials, which stay in this thread's memory. */

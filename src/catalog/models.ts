@@ -31,13 +31,14 @@ import {
   type ModelFields,
   type ModelLimitsPatch,
 } from './model-fields.ts'
+import { maximumOfRoute, type MaximumState } from './route-maximums.ts'
 import { resolveRoutes, routeOf, replaceRoutes, type Route, type RouteInput } from './routes.ts'
 import { initialTimeoutsJson, mergeTimeouts, timeoutsJson, type TimeoutsPatch } from './timeouts.ts'
 
 export interface Model extends ModelFields {
   readonly price: Price
   readonly priceVersion: number
-  readonly routes: readonly Route[]
+  readonly routes: readonly (Route & { readonly maximum: MaximumState })[]
   readonly routing: Routing
   readonly updatedAt: number
 }
@@ -176,8 +177,11 @@ async function loadChangedModel(db: Db, id: string): Promise<Changed<Model>> {
   return { value: model, changes: [{ kind: 'model', id }] }
 }
 
-/** A model as the API has it; its routes in an order of their own. */
-function apiModel({ price, routing, routes, ...model }: Omit<Model, 'priceVersion'>): object {
+/** Without the version of its price, and what was seen of its routes. */
+type PlainModel = Omit<Model, 'priceVersion' | 'routes'> & { readonly routes: readonly Route[] }
+
+/** A model as operators set it; its routes in an order of their own. */
+function apiModel({ price, routing, routes, ...model }: PlainModel): object {
   const apiRoutes = routes
     .map(({ upstreamId: upstream, upstreamModel: name, ...route }) => ({ upstream, model: name, ...route }))
     .toSorted((left, right) => (JSON.stringify(left) < JSON.stringify(right) ? -1 : 1))
@@ -203,10 +207,11 @@ export async function updateModel(
   const price = patch.prices === undefined ? before.price : toPrice(patch.prices)
   const isPriceChanged = !isSamePrice(before.price, price)
   const routes = patch.routes === undefined ? undefined : await resolveRoutes(db, patch.routes)
+  const plainRoutes = delta.routes.map(routeOf)
   const row = { ...delta.model, ...set, ...patchedJson(delta.model, patch) }
   const changes = auditChanges(
-    apiModel(modelFrom(delta.model, before.price, before.routes)),
-    apiModel(modelFrom(row, price, routes ?? before.routes)),
+    apiModel(modelFrom(delta.model, before.price, plainRoutes)),
+    apiModel(modelFrom(row, price, routes ?? plainRoutes)),
   )
   if (changes === null) return { value: before, changes: [] }
   const isUpdated = await writeIfFound(
@@ -250,13 +255,13 @@ export async function listModels(db: Db): Promise<Model[]> {
   return models.flatMap(modelOf).toSorted((left, right) => (left.id < right.id ? -1 : 1))
 }
 
-function modelOf({ model: row, price, routes }: ModelDelta): Model[] {
+function modelOf({ model: row, price, routes: rows, maximums }: ModelDelta): Model[] {
   if (row.deleted_at !== null || price === undefined) return []
-  return [{ ...modelFrom(row, priceFromRow(price), routes.map(routeOf)), priceVersion: price.version }]
+  const routes = rows.map((route) => ({ ...routeOf(route), maximum: maximumOfRoute(route, maximums) }))
+  return [{ ...modelFrom(row, priceFromRow(price), []), routes, priceVersion: price.version }]
 }
 
-/** Without the version of its price. */
-function modelFrom(row: ModelsTable, price: Price, routes: readonly Route[]): Omit<Model, 'priceVersion'> {
+function modelFrom(row: ModelsTable, price: Price, routes: readonly Route[]): PlainModel {
   const routing = parseRouting(row.routing)
   return { ...modelFields(row), price, routes, routing, updatedAt: row.updated_at }
 }

@@ -14,6 +14,7 @@ import { sql, type UpstreamsTable } from '../db/schema/schema.ts'
 import { isForeignKeyViolation, isUniqueViolation, isExpectationFailureOf } from '../db/store-error.ts'
 import { parseCosts, type UpstreamCosts } from './costs.ts'
 import { lastFourOf } from './credentials.ts'
+import { forgetRouteMaximums, routedModels } from './route-maximums.ts'
 import {
   toColumns,
   initialOptions,
@@ -109,6 +110,14 @@ function changesDestination(
   )
 }
 
+/** True if requests would go to another server or service, whose obedience to maximums is not known yet. */
+function changesServer(
+  before: UpstreamsTable,
+  { base_url: baseUrl, provider }: Partial<UpstreamsTable>,
+): boolean {
+  return (baseUrl ?? before.base_url) !== before.base_url || (provider ?? before.provider) !== before.provider
+}
+
 /** Throws 400 naming the field, or 409 if the name is taken. */
 export async function createUpstream(
   db: Db,
@@ -170,7 +179,7 @@ export async function listUpstreams(db: Db, sealer: Sealer): Promise<Upstream[]>
 
 /**
  * A new origin, provider or proxy deletes the stored credentials, the additional ones included, and keeps only the one
- * of the same patch. Throws 404 for an unknown id, 400 naming the field, 409 if the name is taken. A patch that changes
+ * of the same patch. Another address or provider forgets whether the upstream obeys maximums. Throws 404 for an unknown id, 400 naming the field, 409 if the name is taken. A patch that changes
  * nothing writes nothing.
  */
 export async function updateUpstream(
@@ -206,11 +215,13 @@ export async function updateUpstream(
   if (patch.timeouts !== undefined) update = update.set(mergeTimeouts(patch.timeouts))
   if (patch.settings !== undefined) update = update.set(mergeSettings(patch.settings))
   const additional = sql.deleteFrom('upstream_credentials').where('upstream_id', '=', id)
+  const forgetsMaximums = changesServer(before, set)
   const detail = { ...changes, ...(deletesCredentials ? { credentials: 'deleted' } : {}) }
   try {
     await db.write(
       expectChanges(update, 1),
       ...(deletesCredentials ? [additional] : []),
+      ...(forgetsMaximums ? [forgetRouteMaximums(id)] : []),
       auditStatement(context.by, 'upstream.update', id, detail),
     )
   } catch (error) {
@@ -218,7 +229,8 @@ export async function updateUpstream(
   }
   const upstream = await upstreamById(db, id, context.sealer)
   if (upstream === undefined) throw notFound('Upstream')
-  return { value: upstream, changes: [{ kind: 'upstream', id }] }
+  const models = forgetsMaximums ? await routedModels(db, { upstream_id: id }) : []
+  return { value: upstream, changes: [{ kind: 'upstream', id }, ...models] }
 }
 
 async function lostUpdate(db: Db, id: string): Promise<ApiError> {
@@ -234,6 +246,7 @@ export async function deleteUpstream(db: Db, id: string, by: string): Promise<Ch
   try {
     await db.write(
       expectChanges(sql.deleteFrom('upstreams').where('id', '=', id), 1),
+      forgetRouteMaximums(id),
       auditStatement(by, 'upstream.delete', id),
     )
   } catch (error) {

@@ -6,8 +6,19 @@ export const operatorAudience = 'operator'
 export const notificationKinds = {
   /** To an account: spend caps, balance, changes of the account, unusual use of a key, incidents. */
   account: ['spend_cap', 'balance', 'account', 'key', 'incident'],
-  /** To operators. `model_mismatch`: an upstream responds with another model than its route asks for. */
-  operator: ['promotion', 'incident', 'availability', 'address', 'backup', 'model_mismatch'],
+  /**
+   * To operators. `model_mismatch`: an upstream responds with another model than its route asks for. `maximum_exceeded`: it
+   * writes more output tokens than it is asked for.
+   */
+  operator: [
+    'promotion',
+    'incident',
+    'availability',
+    'address',
+    'backup',
+    'model_mismatch',
+    'maximum_exceeded',
+  ],
 } as const
 
 export type NotificationKind = (typeof notificationKinds)[keyof typeof notificationKinds][number]

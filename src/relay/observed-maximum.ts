@@ -2,7 +2,7 @@
  * What a response shows about its upstream: whether it obeys the maximum of output tokens that the request asked for (admin
  * API, "A maximum that the upstream ignores"). Engines that ignore one answer as long as they like, whatever was held.
  */
-import type { MaximumState } from '../catalog/catalog.ts'
+import type { MaximumState } from '../catalog/route-maximums.ts'
 import type { UsageMeter } from './streaming/usage-meter.ts'
 
 /** Some engines count the tokens that end a text or frame a tool call, too. */

@@ -32,6 +32,7 @@ export const notificationKinds = [
   'incident',
   'availability',
   'model_mismatch',
+  'maximum_exceeded',
   'address',
   'backup',
   'promotion',

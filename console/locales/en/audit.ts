@@ -62,6 +62,7 @@ export const audit = {
     'upstream.credential.delete': 'Upstream credential deleted',
     'upstream.credential.update': 'Upstream credential changed',
     'upstream.delete': 'Upstream deleted',
+    'upstream.reset_maximum': 'Output maximum of an upstream reset',
     'upstream.update': 'Upstream changed',
     'voucher.create': 'Vouchers created',
     'voucher.redeem': 'Voucher redeemed',

@@ -108,6 +108,7 @@ export const maintenance = {
       incident: 'Incidents',
       availability: 'Models failing too often',
       model_mismatch: 'Upstream responds with another model',
+      maximum_exceeded: 'Upstream ignores the output maximum',
       address: 'Public address unreachable',
       backup: 'Failed backups',
     },

@@ -63,6 +63,7 @@ export const audit: typeof english = {
     'upstream.credential.delete': '删除上游凭证',
     'upstream.credential.update': '修改上游凭证',
     'upstream.delete': '删除上游',
+    'upstream.reset_maximum': '重置上游的输出上限状态',
     'upstream.update': '修改上游',
     'voucher.create': '生成兑换码',
     'voucher.redeem': '使用兑换码',

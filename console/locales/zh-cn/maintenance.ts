@@ -103,6 +103,7 @@ export const maintenance: typeof english = {
       incident: '故障',
       availability: '模型失败率过高',
       model_mismatch: '上游返回的模型不符',
+      maximum_exceeded: '上游未遵守输出上限',
       address: '公网地址无法访问',
       backup: '备份失败',
     },

@@ -3,6 +3,7 @@ import { providerEndpoints } from './catalog/providers.ts'
 import { priceListEndpoints } from './catalog/price-lists.ts'
 import { referenceModelEndpoints } from './catalog/reference-models.ts'
 import { upstreamHealthEndpoints } from './monitoring/upstream-health.ts'
+import { upstreamActionEndpoints } from './catalog/upstream-actions.ts'
 import { upstreamEndpoints } from './catalog/upstreams.ts'
 import { credentialEndpoints } from './catalog/credentials.ts'
 import { routePlanEndpoints } from './catalog/route-plan.ts'
@@ -40,6 +41,7 @@ export const adminEndpoints = [
   ...referenceModelEndpoints,
   ...upstreamHealthEndpoints,
   ...upstreamEndpoints,
+  ...upstreamActionEndpoints,
   ...credentialEndpoints,
   ...routePlanEndpoints,
   ...modelEndpoints,

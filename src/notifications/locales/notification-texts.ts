@@ -98,6 +98,12 @@ const texts = {
     '上游“{upstream}”返回的模型与请求不符',
     '模型“{model}”的请求向该上游调用“{asked}”，响应中的模型却是“{served}”。如属正常，请在路由中改用该名称；否则请联系供应商，并核对成本价。',
   ),
+  maximum_exceeded: bilingual(
+    'The upstream “{upstream}” ignores the output maximum',
+    'A response of “{model}” was longer than the request allowed. From now on, requests to it hold the maximum of the model, so that customers cannot spend more than they have. If the upstream is repaired, reset this on the page of the model.',
+    '上游“{upstream}”未遵守输出上限',
+    '“{model}”的响应超出了请求设定的最大输出长度。为避免客户超支，此后该上游的请求将按模型的最大输出长度冻结金额。上游修复后，可在模型页面重置该状态。',
+  ),
   key_unusual: bilingual(
     'Unusual usage of the key “{key}”',
     '{cost} {currency} were spent in one hour; the usual maximum is {usual} {currency}. If this was not you, delete the key and create a new one.',

@@ -4,10 +4,10 @@
  */
 import { MessageChannel, type Worker } from 'node:worker_threads'
 import { Counter, Registry } from '@prometheus-io/client'
-import { recordRouteMaximum } from '../../catalog/route-maximums.ts'
-import type { RouteMaximumsTable } from '../../db/schema/schema.ts'
+import { hasOlderNodes } from '../../db/postgres/nodes.ts'
 import { toApiError } from '../../db/store-error.ts'
 import { startThread } from '../../lib/thread.ts'
+import { release } from '../../lib/version.ts'
 import { apiErrors, Channel, ChannelClosedError, type Args } from '../../rpc/channel.ts'
 import type { Config } from '../../config.ts'
 import type { Log } from '../../lib/log.ts'
@@ -16,6 +16,7 @@ import type { Core } from '../../engine/core.ts'
 import type { LedgerCalls } from '../../engine/ledger-calls.ts'
 import type { KeyUsage } from '../../engine/key-usage.ts'
 import type { RejectedFieldRecord } from '../../relay/routing/rejected-fields.ts'
+import { ObservedMaximums } from './observed-maximums.ts'
 import { RejectedFields } from './rejected-fields.ts'
 import { ReportSlots } from './report-slots.ts'
 import type { RejectionRecorder } from '../../engine/rejection-recorder.ts'
@@ -75,6 +76,7 @@ export class WorkerPool {
   readonly #reportSlots = new ReportSlots()
   /** As any worker has learned. */
   readonly #rejectedFields = new RejectedFields()
+  readonly #maximums: ObservedMaximums
   #state: NodeState = { isReady: false, outage: null, isDraining: false }
   #hasOpened = false
   #isClosing = false
@@ -82,6 +84,15 @@ export class WorkerPool {
 
   constructor(deps: WorkerPoolDeps) {
     this.#deps = deps
+    const { core, config, log } = deps
+    const { db } = core.store
+    this.#maximums = new ObservedMaximums({
+      db,
+      catalog: core.catalog,
+      log,
+      publishChanges: (changes) => core.publishChanges(changes),
+      canNotify: async () => config.databaseUrl === null || !(await hasOlderNodes(db, release)),
+    })
     deps.core.health.breakers.onChange((change) => this.#sendAll('applyCircuitChanges', [change]))
   }
 
@@ -160,7 +171,7 @@ export class WorkerPool {
         takeReplay: async (id, key) => void (await authority.takeReplay(id, key)),
         storeResponse: (id, response) => ledger.storeResponse(id, response),
         addRejectedField: (record) => this.#broadcastRejectedField(record),
-        observeMaximum: (seen) => this.#observeMaximum(seen),
+        observeMaximum: (seen) => void this.#maximums.observe(seen),
         onReady,
       },
     }
@@ -177,15 +188,6 @@ export class WorkerPool {
   #broadcastRejectedField(record: RejectedFieldRecord): void {
     this.#rejectedFields.add(record)
     this.#sendAll('addRejectedFields', [record])
-  }
-
-  /** Takes effect on this node at once, and is stored for all nodes. After a failed write, the next response repeats it. */
-  #observeMaximum(seen: RouteMaximumsTable): void {
-    const { core, log } = this.#deps
-    core.catalog.applyRouteMaximum(seen)
-    recordRouteMaximum(core.store.db, seen)
-      .then((changes) => core.publishChanges(changes))
-      .catch((error: unknown) => log.warn({ err: error, upstream: seen.upstream_id }, 'maximum not stored'))
   }
 
   #respawn(number: number, uptimeMs: number): void {
@@ -229,6 +231,11 @@ export class WorkerPool {
     new Counter({ name: 'sluice_refusals_summed_total', help: summedHelp, registers }).inc(
       this.#deps.rejections.summed,
     )
+    const exceededHelp = 'Routes that were first seen to exceed the maximum of output tokens'
+    const labelNames = ['upstream', 'model']
+    const name = 'sluice_maximums_exceeded_total'
+    const exceeded = new Counter({ name, help: exceededHelp, registers, labelNames })
+    for (const { upstream, model } of this.#maximums.exceeded) exceeded.inc({ upstream, model })
     const replies = await this.#callAll((worker) => worker.collectMetrics())
     return [await registry.getMetricsAsJSON(), ...replies]
   }

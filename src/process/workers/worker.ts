@@ -25,7 +25,7 @@ import { StoredResponses } from '../../usage/stored-responses.ts'
 import { apiErrors, Channel } from '../../rpc/channel.ts'
 import type { NodeState, WorkerInit, WorkerService, WorkerServices } from './protocol.ts'
 import { fetchModels, testUpstream } from '../../relay/upstreams/operator-calls.ts'
-import { version } from '../../lib/version.ts'
+import { release, version } from '../../lib/version.ts'
 import { openConfigCache, type ConfigCache } from '../../engine/config-cache.ts'
 import { withReportSlots } from './report-slots.ts'
 import { RejectionReports } from '../../engine/rejection-reports.ts'
@@ -41,9 +41,6 @@ import { RemoteLedger, type MainChannel } from './remote-ledger.ts'
 
 /** Requests with unknown keys ask the main thread at most this often. */
 const freshnessCacheMs = 200
-/** Nodes of releases before this one cannot read its notifications. */
-const [major = 0, minor = 0] = version.split('.').map(Number)
-const release = [major, minor] as const
 const drain = { tokens: 8192, ms: 30_000 }
 
 interface WorkerContext extends WorkerDb {

@@ -46,7 +46,7 @@ describe('inputTokensToHold', () => {
     }
     const escaped =
       '{"model":"m","messages":[{"role":"user","content":[{"type":"file","\\u0066ile_id":"f"}]}]}'
-    assert.equal(hold(readChatRequest(Buffer.from(escaped)) as ReturnType<typeof chat>), 200_000)
+    assert.equal(hold(readChatRequest(Buffer.from(escaped))), 200_000)
     const earlier = { messages: [{ role: 'assistant', audio: { id: 'audio_1' } }] }
     assert.equal(hold(chat('', earlier)), 199_000)
   })

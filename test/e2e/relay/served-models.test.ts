@@ -183,7 +183,7 @@ describe('Served models', () => {
         assert.match(shown.provider_response_id ?? '', /^chatcmpl/)
         if (index === 0) assert.doesNotMatch(JSON.stringify(shown), /real-/)
       }
-      const csv = await (await session.send(requestEndpoints.requests, { query: { request_id: id } })).body
+      const csv = (await session.send(requestEndpoints.requests, { query: { request_id: id } })).body
       if (index === 0) assert.doesNotMatch(JSON.stringify(csv), /real-/)
       assert.equal((await server.admin<Served>('GET', `/requests/${id}`)).model_served, 'real-2026-01-01')
     }

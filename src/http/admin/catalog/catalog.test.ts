@@ -230,9 +230,10 @@ describe('catalog in the admin API', () => {
       { upstream: id, model: 'b', priority: 2, weight: 5, expose_model: true, cost: { free: true } },
     ]
     const created = await expectStatus(adminServer, 201, 'POST', '/models', { ...model, prices, routes })
+    const seen = { upstream: id, maximum: 'unseen' }
     const [first, second] = [
-      { upstream: id, model: 'a', priority: null, weight: null, expose_model: false, cost: null },
-      { ...routes[1], upstream: id, cost: { free: true, currency: null, rate: '1' } },
+      { ...seen, model: 'a', priority: null, weight: null, expose_model: false, cost: null },
+      { ...routes[1], ...seen, cost: { free: true, currency: null, rate: '1' } },
     ]
     assert.deepEqual(created['routes'], [first, second])
     assert.equal(adminServer.ctx.catalog.model('org/large')?.routes.length, 2)

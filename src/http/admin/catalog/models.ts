@@ -31,6 +31,7 @@ import {
   type ModelPatch,
 } from '../../../catalog/models.ts'
 import { priceHistory, pricesRequired, type PriceInput } from '../../../catalog/prices.ts'
+import { maximumStates } from '../../../catalog/route-maximums.ts'
 import { preferences } from '../../../catalog/routing.ts'
 import { apiError } from '../../../errors.ts'
 import { formatTime } from '../../api/json-values.ts'
@@ -58,6 +59,10 @@ const patchFields = {
             'Responses carry the upstream’s name for the model; by default they carry the id of the model if the names differ.',
         }),
         cost: costsInput.nullish(),
+        maximum: z
+          .enum(maximumStates)
+          .optional()
+          .meta({ description: 'Ignored, so that a response can be sent back.' }),
       }),
     )
     .optional(),
@@ -101,6 +106,10 @@ export const modelSchema = z
         weight: z.int().nullable(),
         expose_model: z.boolean(),
         cost: costsSchema.nullable(),
+        maximum: z.enum(maximumStates).meta({
+          description:
+            'Whether the upstream obeys the maximum of output tokens: `unseen` until a response has ended at it, `exceeded` once one was longer. Until it is `obeyed`, requests hold more than they ask for.',
+        }),
       }),
     ),
     effective_costs: z.array(pricesSchema.nullable()).meta({
@@ -159,7 +168,7 @@ function toModelPatch(body: z.infer<typeof modelPatch>): ModelPatch {
     ...fieldsOf(rest),
     prices: resolvePrices(body),
     timeouts: timeouts && fieldsOf(timeouts),
-    routes: routes?.map(({ cost, ...route }, index) => ({
+    routes: routes?.map(({ cost, maximum: _seen, ...route }, index) => ({
       ...fieldsOf(route),
       cost: cost && toUpstreamCosts(cost, `routes[${index}].cost`),
     })),

@@ -86,6 +86,7 @@ describe('notifications in the admin API', () => {
       address: [],
       backup: [],
       model_mismatch: [],
+      maximum_exceeded: [],
     })
     assert.deepEqual((await adminServer.call('GET', '/notice-preferences')).body, operators.body)
     assert.deepEqual(((await adminServer.call('GET', path)).body as { balance: string[] }).balance, [])
