@@ -1,11 +1,13 @@
 /** The routes of a model in the order in which they are tried, with cost, margin and status. */
+import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { healthQuery, upstreamsQuery } from '../../api/admin-queries.ts'
+import { healthQuery, mutateAdmin, upstreamsQuery } from '../../api/admin-queries.ts'
 import type { Model } from '../../api/contract.ts'
 import { sortRoutes } from '../../api/sorted-routes.ts'
 import { useMessages } from '../../locales/messages.ts'
-import { EmptyState } from '../feedback/empty-state.tsx'
+import { EmptyState, ErrorMessage } from '../feedback/empty-state.tsx'
 import { MarginPair, PricePair } from '../forms/price-fields.tsx'
+import { useAction } from '../forms/use-action.ts'
 import { CopyButton, StatusLabel, UnknownAmount } from './format-cells.tsx'
 import { Table } from './table.tsx'
 import { CircuitStatus } from './upstream-status.tsx'
@@ -19,6 +21,25 @@ function RouteStatus({ upstream, model }: { readonly upstream: string; readonly 
     return <StatusLabel tone="success">{t.inUse}</StatusLabel>
   }
   return <CircuitStatus state={circuit.state} reason={circuit.why} />
+}
+
+/** Whether the upstream obeys a maximum of output tokens. One that was repaired can be trusted again. */
+function MaximumStatus({ upstream, model, maximum }: Model['routes'][number]) {
+  const t = useMessages('catalog').models
+  const reset = useAction(() =>
+    mutateAdmin('POST', `/upstreams/${encodeURIComponent(upstream)}/reset-maximum`, { model }),
+  )
+  if (maximum === 'unseen') return <StatusLabel tone="neutral">{t.maximumUnseen}</StatusLabel>
+  if (maximum === 'obeyed') return <StatusLabel tone="success">{t.maximumObeyed}</StatusLabel>
+  return (
+    <>
+      <StatusLabel tone="danger">{t.maximumExceeded}</StatusLabel>
+      <Button variant="default" size="compact-sm" loading={reset.isRunning} onClick={() => void reset.run()}>
+        {t.resetMaximum}
+      </Button>
+      {reset.error && <ErrorMessage error={reset.error} />}
+    </>
+  )
 }
 
 export function RouteTable({ model }: { readonly model: Model }) {
@@ -49,6 +70,7 @@ export function RouteTable({ model }: { readonly model: Model }) {
           numeric: true,
           cell: ({ cost }) => <MarginPair prices={model.prices} cost={cost} />,
         },
+        { header: t.outputMaximum, cell: (item) => <MaximumStatus {...item} /> },
         {
           header: t.state,
           cell: ({ known, model: upstreamModel }) =>
