@@ -23,8 +23,10 @@ function RouteStatus({ upstream, model }: { readonly upstream: string; readonly 
   return <CircuitStatus state={circuit.state} reason={circuit.why} />
 }
 
+type RouteState = Pick<Model['routes'][number], 'upstream' | 'model' | 'maximum'>
+
 /** Whether the upstream obeys a maximum of output tokens. One that was repaired can be trusted again. */
-function MaximumStatus({ upstream, model, maximum }: Model['routes'][number]) {
+function MaximumStatus({ upstream, model, maximum }: RouteState) {
   const t = useMessages('catalog').models
   const reset = useAction(() =>
     mutateAdmin('POST', `/upstreams/${encodeURIComponent(upstream)}/reset-maximum`, { model }),
@@ -70,7 +72,12 @@ export function RouteTable({ model }: { readonly model: Model }) {
           numeric: true,
           cell: ({ cost }) => <MarginPair prices={model.prices} cost={cost} />,
         },
-        { header: t.outputMaximum, cell: (item) => <MaximumStatus {...item} /> },
+        {
+          header: t.outputMaximum,
+          cell: ({ upstream, model: name, maximum }) => (
+            <MaximumStatus upstream={upstream} model={name} maximum={maximum} />
+          ),
+        },
         {
           header: t.state,
           cell: ({ known, model: upstreamModel }) =>
