@@ -42,8 +42,7 @@ function nestedCount(usage: Json, group: string, name: string): number | undefin
 /**
  * Parses the `usage` of a response or a chunk: totals from `prompt_tokens` and `completion_tokens`, cached tokens from
  * `prompt_tokens_details`, `prompt_cache_hit_tokens` or `cached_tokens`. Reasoning is part of `completion_tokens`
- * unless `total_tokens` shows that it is separate (xAI). Web searches come from `server_tool_use` (Anthropic,
- * OpenRouter) or `num_search_queries` (Perplexity). `null` if there is no usage, or if a count is invalid.
+ * unless `total_tokens` shows that it is separate (xAI). `null` if there is no usage, or if a count is invalid.
  */
 export function parseUsage(value: unknown): TokenUsage | null {
   if (!isObject(value)) return null
@@ -73,9 +72,22 @@ export function parseUsage(value: unknown): TokenUsage | null {
     cacheWrite1h: nestedCount(value, 'prompt_tokens_details', 'cache_write_1h_tokens'),
     output,
     reasoning,
-    searches:
-      nestedCount(value, 'server_tool_use', 'web_search_requests') ?? parseCount(value['num_search_queries']),
+    searches: parseSearches(value),
   })
+}
+
+/**
+ * Web searches in a usage: of Anthropic and OpenRouter (`server_tool_use`), Perplexity (`num_search_queries`), xAI, which
+ * bills each source (`num_sources_used`, "Live Search"), and Qwen (`plugins`, "Web search").
+ */
+function parseSearches(usage: Json): number | undefined {
+  const { plugins } = usage
+  return (
+    nestedCount(usage, 'server_tool_use', 'web_search_requests') ??
+    parseCount(usage['num_search_queries']) ??
+    parseCount(usage['num_sources_used']) ??
+    (isObject(plugins) ? nestedCount(plugins, 'search', 'count') : undefined)
+  )
 }
 
 /** Usage in the OpenAI format: cached tokens are part of the prompt, reasoning is part of the completion. */

@@ -17,7 +17,11 @@ function served(fields: object, provider = 'openai', more: Partial<ServedRequest
 }
 
 function charged(claim: object, request: ServedRequest): Partial<TokenUsage> & { isClamped: boolean } {
-  const { usage, bound = usage, isClamped } = billFromUsage({ usage: parseUsage(claim), tokens: 3 }, request)
+  const {
+    usage,
+    bound = usage,
+    isClamped,
+  } = billFromUsage({ usage: parseUsage(claim), tokens: 3, hasSearched: false }, request)
   const { input, output, reasoning, searches = 0 } = bound
   return { input, output, reasoning, searches, isClamped }
 }
@@ -27,6 +31,18 @@ const outputOf = (claim: object, request: ServedRequest): number =>
   charged({ prompt_tokens: 5, ...claim }, request).output ?? 0
 
 describe('billFromUsage', () => {
+  test('searches – are counted from the usage of each provider', () => {
+    const counts = { prompt_tokens: 1, completion_tokens: 1 }
+    for (const [usage, searches] of [
+      [{ server_tool_use: { web_search_requests: 3 } }, 3],
+      [{ num_search_queries: 2 }, 2],
+      [{ num_sources_used: 5 }, 5],
+      [{ plugins: { search: { count: 1 } } }, 1],
+      [{}, undefined],
+    ] as const)
+      assert.equal(parseUsage({ ...counts, ...usage })?.searches, searches, JSON.stringify(usage))
+  })
+
   test('output – is charged up to the asked maximum of all results', () => {
     assert.equal(outputOf({ completion_tokens: 99_999 }, served({ max_tokens: 10 })), 10)
     assert.equal(outputOf({ completion_tokens: 99_999 }, served({ max_completion_tokens: 10, n: 3 })), 30)
@@ -35,7 +51,10 @@ describe('billFromUsage', () => {
     const lowered = served({ max_tokens: 500 }, 'openai', { loweredMaximum: 20 })
     assert.equal(outputOf({ completion_tokens: 400 }, lowered), 20)
     const claim = { prompt_tokens: 5, completion_tokens: 11 }
-    const { usage, isClamped } = billFromUsage({ usage: parseUsage(claim), tokens: 3 }, lowered)
+    const { usage, isClamped } = billFromUsage(
+      { usage: parseUsage(claim), tokens: 3, hasSearched: false },
+      lowered,
+    )
     assert.deepEqual([usage.output, isClamped], [11, false])
   })
 
@@ -104,7 +123,10 @@ describe('billFromUsage', () => {
   })
 
   test('estimates – are bounded by the asked maximum, but not marked', () => {
-    const { usage, bound, isClamped } = billFromUsage({ usage: null, tokens: 90 }, served({ max_tokens: 10 }))
+    const { usage, bound, isClamped } = billFromUsage(
+      { usage: null, tokens: 90, hasSearched: false },
+      served({ max_tokens: 10 }),
+    )
     assert.deepEqual([usage.output, bound, isClamped], [10, undefined, false])
     assert.equal(billFromEstimate(90, served({ max_tokens: 10 }, 'qwen')).usage.output, 90)
   })

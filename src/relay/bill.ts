@@ -7,11 +7,11 @@ import type { PricedModel } from '../catalog/catalog.ts'
 import type { SettleCause } from '../ledger/events.ts'
 import type { Usage } from '../ledger/price.ts'
 import { billingLimitsOf, boundedOutput, type BillingLimits } from '../providers/billing-limits.ts'
-import { clampUsage, createUsage, type TokenUsage } from '../providers/usage.ts'
+import { clampUsage, createUsage } from '../providers/usage.ts'
 import type { EndReason } from './end-reason.ts'
 import type { CallerRequest } from './request/caller-format.ts'
 import { inputBound } from './request/input-bound.ts'
-import { offeredSearches, type SearchingRoute } from './request/offered-searches.ts'
+import { offeredSearches, type OfferedSearches, type SearchingRoute } from './request/offered-searches.ts'
 import type { UsageMeter } from './streaming/usage-meter.ts'
 
 export interface Bill {
@@ -48,12 +48,20 @@ function maxOutputOf({ request, servedModel, loweredMaximum }: ServedRequest): n
   return (asked === Infinity ? maxOutputTokensOf(servedModel) : asked) * request.n
 }
 
+type MeteredResponse = Pick<UsageMeter, 'usage' | 'tokens' | 'hasSearched'>
+
+function offeredBy({ request, route }: ServedRequest): OfferedSearches | null {
+  return offeredSearches(request, route ? [route] : [])
+}
+
 /** The bill of a complete response, or of one whose usage is known. */
 export function billFromUsage(
-  { usage: reported, tokens }: { readonly usage: TokenUsage | null; readonly tokens: number },
+  { usage: counted, tokens, hasSearched }: MeteredResponse,
   served: ServedRequest,
 ): Bill {
-  if (!reported) return billFromEstimate(tokens, served)
+  if (!counted) return billFromEstimate(tokens, served)
+  const isUncounted = hasSearched && counted.searches === undefined && offeredBy(served) !== null
+  const reported = isUncounted ? { ...counted, searches: 1 } : counted
   const { model, request } = served
   const output = Math.max(model.contextTokens, maxOutputTokensOf(model)) * request.n
   const { usage, isClamped } = clampUsage(reported, { input: model.contextTokens, output })
@@ -73,7 +81,7 @@ function limitsOf({ route }: ServedRequest): BillingLimits {
 
 /** What is charged of a claim; `null`: all of it. */
 function boundOf(usage: Usage, served: ServedRequest): Usage | null {
-  const { request, route } = served
+  const { request } = served
   const { searches = 0 } = usage
   const limits = limitsOf(served)
   const maximum = maxOutputOf(served)
@@ -81,7 +89,7 @@ function boundOf(usage: Usage, served: ServedRequest): Usage | null {
   // The usual invoice is smaller than the text of the body.
   const isSmall = usage.input <= request.bytes - request.embedded.bytes
   if (isSmall && output === usage.output && searches === 0) return null
-  const offered = offeredSearches(request, route ? [route] : [])
+  const offered = offeredBy(served)
   const charged = createUsage({
     ...usage,
     input: isSmall ? usage.input : Math.min(usage.input, inputBound(request, limits, offered !== null)),

@@ -53,10 +53,24 @@ function countOutput(count: TokenCounter, value: unknown, key: string): boolean 
   return found
 }
 
+/** Whether a message or delta cites pages of a web search (OpenAI and OpenRouter, `annotations`). */
+function citesPages(written: unknown): boolean {
+  const annotations = isObject(written) ? written['annotations'] : undefined
+  if (!Array.isArray(annotations)) return false
+  return annotations.some((each) => isObject(each) && each['type'] === 'url_citation')
+}
+
+/** Whether a response lists what it has found in the web (Zhipu, `web_search`; Qwen, `search_info`). */
+function listsPages({ web_search: pages, search_info: info }: Record<string, unknown>): boolean {
+  return (Array.isArray(pages) && pages.length > 0) || isObject(info)
+}
+
 export class UsageMeter {
   readonly #count = new TokenCounter()
   /** The last usage that the provider reported. */
   usage: TokenUsage | null = null
+  /** It has searched the web, which not every provider counts in its usage. */
+  hasSearched = false
   /** The upstream's finish reason. */
   finishReason: string | null = null
   /** The fields that all chunks of the response share: id, created, model. */
@@ -79,6 +93,7 @@ export class UsageMeter {
         if (!isObject(choice)) continue
         const written = choice['delta'] ?? choice['message'] ?? choice['text']
         if (written !== undefined && countOutput(this.#count, written, 'text')) hasContent = true
+        if (citesPages(written)) this.hasSearched = true
         const finishReason = choice['finish_reason']
         if (typeof finishReason === 'string' && finishReason !== '') {
           this.finishReason = toBoundedText(finishReason, maxFinishReasonLength)
@@ -88,6 +103,7 @@ export class UsageMeter {
     }
     const found = usage === undefined || usage === null ? null : parseUsage(usage)
     if (found) this.usage = found
+    if (listsPages(chunk)) this.hasSearched = true
     return {
       hasContent,
       hasFinish,
