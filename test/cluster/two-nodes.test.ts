@@ -51,6 +51,7 @@ describe('Two nodes', () => {
   test('60 concurrent requests over two nodes – never overspend the balance', { skip }, async () => {
     const { server, nodes } = cluster
     const upstream = await addModel(cluster, 'shared')
+    await server.showObedience('shared', upstream)
     upstream.always(respondWith('Hello!', { input: 10, output: 500 }))
     const balance = '0.04025'
     const account = await server.account({ balance })

@@ -38,6 +38,7 @@ export const coveredElsewhere: Readonly<Record<string, string>> = {
   'PUT /objectives': 'test/e2e/status/incidents.test.ts',
   'GET /addresses': 'test/e2e/status/status-page.test.ts',
   'POST /upstreams/x/fetch-models': 'test/e2e/providers/upstream-proxies.test.ts',
+  'POST /upstreams/x/reset-maximum': 'test/e2e/routing/route-maximums.test.ts',
   'GET /people': 'test/e2e/console/user-management.test.ts',
   'PATCH /people/x': 'test/e2e/console/user-management.test.ts',
   'POST /people/x/access-link': 'test/e2e/console/user-management.test.ts',
