@@ -80,17 +80,17 @@ describe('Customer with the OpenAI client', () => {
     const server = testServer()
     const upstream = await server.upstream(respondWith('Hello!', { input: 10, output: 100 }))
     await server.model('test-model', { prices: ['10', '10'], upstreams: [upstream] })
-    await server.admin('POST', '/promotions', { name: 'Welcome', amount: '4.4', code: 'HELLO' })
+    await server.admin('POST', '/promotions', { name: 'Welcome', amount: '4.7', code: 'HELLO' })
     const { code: invite } = await server.admin<{ code: string }>('POST', '/invites', { note: 'test' })
     const browser = await openBrowser(t, server.url)
     const { page } = browser
 
     await signUp(browser, 'customer@example.com', { invite, promotion: 'HELLO' })
-    await findFigure(page, 'Balance').getByText('¥4.40', { exact: true }).waitFor()
+    await findFigure(page, 'Balance').getByText('¥4.70', { exact: true }).waitFor()
     await page.getByRole('heading', { name: 'Get started' }).waitFor()
     await goToPage(page, 'Billing')
     const trial = page.getByRole('row', { name: /Trial credit/ })
-    await trial.getByText('¥4.40', { exact: true }).first().waitFor()
+    await trial.getByText('¥4.70', { exact: true }).first().waitFor()
 
     await goToPage(page, 'API keys')
     const secret = await createKey(page, 'website')
@@ -103,8 +103,8 @@ describe('Customer with the OpenAI client', () => {
       client.chat.completions.create({ model: 'test-model', messages, max_completion_tokens: 100 })
     await goToPage(page, 'Overview')
     assert.equal((await sendRequest()).choices[0]?.message.content, 'Hello!')
-    t.diagnostic(await assertShown(browser, '3.3', { requests: 1, cost: '1.1' }))
-    await findFigure(page, 'Balance').getByText('¥3.30', { exact: true }).waitFor()
+    t.diagnostic(await assertShown(browser, '3.6', { requests: 1, cost: '1.1' }))
+    await findFigure(page, 'Balance').getByText('¥3.60', { exact: true }).waitFor()
     await findFigure(page, 'Spent today').getByText('¥1.10', { exact: true }).waitFor()
     await page.getByRole('heading', { name: 'Get started' }).waitFor({ state: 'detached' })
 
@@ -117,7 +117,7 @@ describe('Customer with the OpenAI client', () => {
     })
     const chunks = await Array.fromAsync(stream)
     assert.equal(chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join(''), 'Hello!')
-    t.diagnostic(await assertShown(browser, '2.2', { requests: 2, cost: '2.2' }))
+    t.diagnostic(await assertShown(browser, '2.5', { requests: 2, cost: '2.2' }))
     await browser.open('/usage')
     await findFigure(page, 'Cost').getByText('¥2.20', { exact: true }).waitFor()
     await findFigure(page, 'Output tokens').getByText('200', { exact: true }).waitFor()
@@ -127,15 +127,15 @@ describe('Customer with the OpenAI client', () => {
     assert.equal(await catchErrorCode(sendRequest()), 'spend_cap_exceeded')
     await setDailyCap(page, '20')
     await page.getByText('of ¥20.00').waitFor()
-    for (const balance of ['1.1', '0']) {
+    for (const balance of ['1.4', '0.3']) {
       await sendRequest()
       assert.equal((await readPages(browser)).overview.balance, balance)
     }
     assert.equal(await catchErrorCode(sendRequest()), 'insufficient_quota')
     const { codes } = await server.admin<{ codes: string[] }>('POST', '/vouchers', { amount: '5', count: 1 })
-    await redeemVoucher(page, codes[0] ?? '', '¥5.00 added. Your balance is ¥5.00.')
+    await redeemVoucher(page, codes[0] ?? '', '¥5.00 added. Your balance is ¥5.30.')
     await sendRequest()
-    await findFigure(page, 'Balance').getByText('¥3.90', { exact: true }).waitFor()
+    await findFigure(page, 'Balance').getByText('¥4.20', { exact: true }).waitFor()
 
     // Rejected requests are listed like successful ones.
     await goToPage(page, 'Overview')

@@ -8,6 +8,7 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { ChangeFeed } from '../db/postgres/change-feed.ts'
 import { apiError } from '../errors.ts'
 import { ownerAt } from '../ledger/caps.ts'
+import { heldTokensToCount } from '../ledger/holds.ts'
 import { accountOwner, emptyOwner, keyOwner, type Hold } from '../ledger/state.ts'
 import type { Operation, ResponseToStore, Results, SettleRequest } from '../ledger/transaction.ts'
 import type { EarlyAborts } from '../limits/early-aborts.ts'
@@ -114,7 +115,8 @@ export class Authority {
     if (!held || !('event' in held)) return this.#reject(operation, subjects, status, held)
     const { outputTokens, maximumTokens } = held
     // The rate limits count what may be written, but reject no request for more than it asked for.
-    this.#deps.rates.raise(operation.hold.id, operation.hold.inputTokens + outputTokens)
+    const { hold } = operation
+    this.#deps.rates.raise(hold.id, hold.inputTokens + heldTokensToCount(hold, outputTokens))
     return { granted: true, outputTokens, maximumTokens, commit: this.#deps.store.newest, rates: status }
   }
 

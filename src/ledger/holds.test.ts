@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { sizeOfExtension, sizeOfHold, type HoldOptions } from './holds.ts'
+import { heldTokensToCount, sizeOfExtension, sizeOfHold, type HoldOptions } from './holds.ts'
 import { nanoPrice, streamHold, usageOf, nonStreamingHold } from './ledger.fixture.ts'
 import { maxCostOf, costOf } from './price.ts'
 
@@ -135,6 +135,17 @@ describe('sizeOfHold', () => {
       const poor = { amount: 500n, outputTokens: 500, isAll: true }
       assert.deepEqual(sizeOfHold({ ...given, requestedTokens: 10 }, 500n), { ...poor, maximumTokens: null })
     }
+  })
+
+  test('the rate limits – count what is held, without a maximum at most the default', () => {
+    assert.equal(heldTokensToCount(nonStreamingHold, 131_072), 1024)
+    assert.equal(heldTokensToCount({ ...nonStreamingHold, mode: 'hidden', results: 2 }, 131_072), 16_384)
+    assert.equal(heldTokensToCount(streamHold, 64), 64)
+    assert.equal(
+      heldTokensToCount({ ...nonStreamingHold, requestedTokens: 1, maximum: 'unseen' }, 1024),
+      1024,
+    )
+    assert.equal(heldTokensToCount({ ...streamHold, maximum: 'exceeded' }, 8000), 8000)
   })
 
   test('a free model – is always affordable', () => {

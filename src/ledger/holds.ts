@@ -80,6 +80,16 @@ function defaultTokensOf(mode: HoldOptions['mode']): number {
   return mode === 'hidden' ? hiddenReasoningTokens : nonStreamingTokens
 }
 
+/**
+ * Of the held output, what the rate limits count. Without a maximum, an account with much money holds much more than most
+ * responses need; its balance must not use up its tokens per minute.
+ */
+export function heldTokensToCount(options: HoldOptions, outputTokens: number): number {
+  const { requestedTokens, maximum, mode, results } = options
+  if (requestedTokens !== null || maximum === 'exceeded') return outputTokens
+  return Math.min(outputTokens, (mode === 'stream' ? streamChunkTokens : defaultTokensOf(mode)) * results)
+}
+
 /** The size of a new hold, or `null` if the available money does not pay for a useful response. */
 export function sizeOfHold(options: HoldOptions, available: bigint): HoldSize | null {
   const { price, factorPpm, inputTokens, results, searches, mode, maximum, requestedTokens } = options

@@ -77,7 +77,10 @@ describe('Hostile text in batches on PostgreSQL', () => {
       await server.model('ordinary', { upstreams: [ordinary] })
       const echo = await server.upstream(respondWithHostileText)
       await server.model('hostile', { upstreams: [echo] })
-      const hostile = await server.account({ balance: '1000000' })
+      // An account for each text: after a false usage, requests of an account run one at a time.
+      const hostile = await Promise.all(
+        Array.from({ length: hostileTexts.length }, () => server.account({ balance: '1000000' })),
+      )
       const others = await Promise.all(
         Array.from({ length: otherCount }, () => server.account({ balance: '100' })),
       )
@@ -85,8 +88,9 @@ describe('Hostile text in batches on PostgreSQL', () => {
         await Promise.all(
           hostileTexts.flatMap((_, index) => {
             const other = others[index % otherCount]
-            assert.ok(other)
-            return [sendHostile(hostile, index, round), sendOrdinary(other, false), sendOrdinary(other, true)]
+            const one = hostile[index]
+            assert.ok(other && one)
+            return [sendHostile(one, index, round), sendOrdinary(other, false), sendOrdinary(other, true)]
           }),
         )
       }
@@ -95,8 +99,10 @@ describe('Hostile text in batches on PostgreSQL', () => {
         const records = await other.requests({ limit: '1000' })
         assert.ok(records.every(({ outcome }) => outcome === 'ok'))
       }
-      const { data } = await server.admin<List>('GET', `/accounts/${hostile.id}/entries?limit=1000`)
-      const reasons = new Set(data.map((entry) => entry['reason']))
+      const lists = await Promise.all(
+        hostile.map(({ id }) => server.admin<List>('GET', `/accounts/${id}/entries?limit=1000`)),
+      )
+      const reasons = new Set(lists.flatMap(({ data }) => data.map((entry) => entry['reason'])))
       const kept = hostileTexts.filter((text) => isValidText(text) && text.length < 190)
       for (const text of kept) assert.ok(reasons.has(text.trim()), JSON.stringify(text))
       const errors = server.log.filter((line) => /"level":(?:50|60)|internal error/.test(line))

@@ -42,8 +42,9 @@ describe('Resting routes in a browser', () => {
       ] as const) {
         await open(`/operator/models/${model}`)
         const route = page.getByRole('table', { name: 'Routes' }).getByRole('row').nth(1)
-        await route.locator('.status').getByText(status, { exact: true }).waitFor()
-        assert.equal(await route.locator('.status').count(), 1, model)
+        const state = route.getByRole('cell').last().locator('.status')
+        await state.getByText(status, { exact: true }).waitFor()
+        assert.equal(await state.count(), 1, model)
       }
     },
   )
