@@ -13,6 +13,7 @@ import {
   addModel,
   sharedCluster,
   waitUntil,
+  waitUntilApplied,
   waitUntilServed,
 } from '../support/server/cluster.ts'
 import { pauseAfter, waitFor } from '../support/upstream/fault-injection.ts'
@@ -36,6 +37,7 @@ describe('Cluster nodes', () => {
     const { server, nodes } = cluster
     const upstream = await addModel(cluster, 'overspent')
     await server.showObedience('overspent', upstream)
+    await waitUntilApplied(cluster, 'overspent')
     upstream.always(respondWith('Hello!', { input: 10, output: 500 }))
     const account = await server.account({ balance: '0.04025' })
     await waitUntilServed(cluster, account.key.secret, 'overspent')

@@ -16,6 +16,7 @@ import {
   addModel,
   sharedCluster,
   waitUntil,
+  waitUntilApplied,
   waitUntilServed,
 } from '../support/server/cluster.ts'
 import {
@@ -52,6 +53,7 @@ describe('Two nodes', () => {
     const { server, nodes } = cluster
     const upstream = await addModel(cluster, 'shared')
     await server.showObedience('shared', upstream)
+    await waitUntilApplied(cluster, 'shared')
     upstream.always(respondWith('Hello!', { input: 10, output: 500 }))
     const balance = '0.04025'
     const account = await server.account({ balance })

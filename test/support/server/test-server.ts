@@ -11,6 +11,7 @@ import { after, afterEach, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import { Account, chatRequest } from './account.ts'
+import { eventually } from '../client/responses.ts'
 import type { RequestRecord } from './account.ts'
 import type { Script } from '../upstream/exchange.ts'
 import { startRelay } from './relay-process.ts'
@@ -157,6 +158,11 @@ export class TestServer {
     upstream.next(respondWith('Hi', { input: 1, output: 16 }, { finish: 'length' }))
     const response = await account.post(chatRequest(model, { max_tokens: 16 }))
     assert.equal(response.status, 200, await response.text())
+    // This node knows it at once; other nodes hear of it when it is stored.
+    await eventually('the route to be seen to obey', async () => {
+      const { routes } = await this.admin<{ routes: { maximum: string }[] }>('GET', `/models/${model}`)
+      return routes.some(({ maximum }) => maximum === 'obeyed') || undefined
+    })
   }
 
   /** Creates an account with a key and, if given, a balance in yuan (`'1'` or `'¥1'`). */
