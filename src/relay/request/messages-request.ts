@@ -63,7 +63,9 @@ export interface MessagesReadOptions {
 export function readMessagesRequest(body: Buffer, options: MessagesReadOptions): MessagesRequest {
   const scanned = scanBody(body, () => new MessageScanner({ knownDataOnly: true }))
   const fields = readMessagesFields(scanned.text, scanned.members, options.isTokenCount)
-  scanned.scanner.validate()
+  // A thread has messages of another form. Its own error is the one by which clients continue without it.
+  const isThread = fields.restricted?.some(({ key }) => key === 'thread') ?? false
+  if (!isThread) scanned.scanner.validate()
   return new MessagesRequest(scanned, fields, options.headers)
 }
 
