@@ -13,7 +13,6 @@ import { classifyFailure } from '../relay/routing/failure-scope.ts'
 import type { UpstreamAttempt } from '../relay/routing/attempt.ts'
 import type { AttemptDeps } from '../relay/request-context.ts'
 import type { UpstreamError } from '../relay/routing/upstream-error.ts'
-import { UsageMeter } from '../relay/streaming/usage-meter.ts'
 import { circuitKeysFor } from '../relay/routing/route-stats.ts'
 import type { Core } from '../engine/core.ts'
 import { requestRow } from '../ledger/request-row.ts'
@@ -113,10 +112,9 @@ export class HealthChecks {
     if (this.#isClosed) return
     const latencyMs = attempt.ageMs
     this.#reportResult(circuits, startedAt, latencyMs, result.kind === 'error' ? result.error : null)
-    const meter = new UsageMeter()
-    if (result.kind === 'buffered') meter.read(result.json)
+    const usage = result.kind === 'buffered' ? result.meter.usage : null
     const isHealthy = result.kind === 'buffered'
-    this.#record(route, { startedAt, latencyMs, status: attempt.status, isHealthy }, meter.usage)
+    this.#record(route, { startedAt, latencyMs, status: attempt.status, isHealthy }, usage)
   }
 
   /** An upstream that rejects the request is healthy: only failures that it causes itself count. */

@@ -4,7 +4,8 @@
  * the OpenAI finish reason they have the provider's own (`native_finish_reason`).
  */
 import { newId } from '../lib/ids.ts'
-import { getObject, lookup, omitUndefined, type Json } from './json-fields.ts'
+import { ChunkCollector } from './chunk-collector.ts'
+import { getObject, lookup, type Json } from './json-fields.ts'
 import { usesFunctions } from './legacy-functions.ts'
 import type { UpstreamCall, Chunk } from './provider.ts'
 import { encryptedDetail, textDetail } from './reasoning-details.ts'
@@ -87,36 +88,6 @@ interface OpenBlock {
 export function encodeInput(input: unknown): string {
   const text = typeof input === 'string' ? input : JSON.stringify(input ?? {})
   return text === 'null' ? '' : text
-}
-
-function joinCall(pieces: readonly CallPiece['function'][]): Json {
-  return { name: pieces[0]?.name, arguments: pieces.map((piece) => piece.arguments).join('') }
-}
-
-/** The result to which its chunks add up. */
-function joinChoices(choices: readonly ChunkChoice[]): Json {
-  const deltas = choices.map(({ delta }) => delta)
-  const text = deltas.map((delta) => delta.content ?? '').join('')
-  const details = deltas.flatMap((delta) => delta.reasoning_details ?? [])
-  const functions = deltas.flatMap((delta) => delta.function_call ?? [])
-  const calls = Map.groupBy(
-    deltas.flatMap((delta) => delta.tool_calls ?? []),
-    ({ index }) => index,
-  )
-  const toolCalls = Array.from(calls.values(), (pieces) => {
-    return { id: pieces[0]?.id, type: 'function', function: joinCall(pieces.map((piece) => piece.function)) }
-  })
-  const message = omitUndefined({
-    role: 'assistant',
-    content: text === '' && toolCalls.length + functions.length > 0 ? null : text,
-    refusal: deltas.find((delta) => delta.refusal !== undefined)?.refusal ?? null,
-    reasoning_content: deltas.map((delta) => delta.reasoning_content ?? '').join('') || undefined,
-    reasoning_details: details.length > 0 ? details : undefined,
-    function_call: functions.length > 0 ? joinCall(functions) : undefined,
-    tool_calls: toolCalls.length > 0 ? toolCalls : undefined,
-  })
-  const { finish_reason, native_finish_reason, index } = choices.at(-1) ?? {}
-  return { index, message, logprobs: null, finish_reason, native_finish_reason }
 }
 
 /** Creates the chunks of a response, each result's role first. Results have an index; blocks belong to the first one. */
@@ -251,16 +222,11 @@ export class ChatWriter {
 
   /** The non-streaming response to which the chunks add up. Throws if they contain an error. */
   completion(): Json {
-    const { id, created, model } = this.#chunk([])
     const error = this.#chunks.find((chunk) => chunk.error)?.error
     if (error) throw new Error(error.message)
-    const choices = Map.groupBy(
-      this.#chunks.flatMap((chunk) => chunk.choices ?? []),
-      ({ index }) => index,
-    )
-    const usage = this.#chunks.at(-1)?.['usage'] ?? undefined
-    const results = Array.from(choices.values(), joinChoices)
-    return omitUndefined({ id, object: 'chat.completion', created, model, choices: results, usage })
+    const collector = new ChunkCollector()
+    for (const chunk of [this.#chunk([]), ...this.#chunks]) collector.add(chunk)
+    return collector.completion()
   }
 
   #addDelta(delta: Delta, index: number): void {

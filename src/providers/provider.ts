@@ -87,6 +87,8 @@ export interface UpstreamSettings {
   readonly maximumField?: string
   /** Restricted fields that callers may use (restricted-fields.ts), and types of hosted tools. */
   readonly allowedFields?: readonly string[]
+  /** Non-streaming responses are asked for as streams, and collected. */
+  readonly collectStream?: boolean
 }
 
 export interface OutgoingRequest {

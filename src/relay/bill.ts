@@ -48,7 +48,7 @@ function maxOutputOf({ request, servedModel, loweredMaximum }: ServedRequest): n
   return (asked === Infinity ? maxOutputTokensOf(servedModel) : asked) * request.n
 }
 
-type MeteredResponse = Pick<UsageMeter, 'usage' | 'tokens' | 'hasSearched'>
+type MeteredResponse = Pick<UsageMeter, 'usage' | 'tokens' | 'searches'>
 
 function offeredBy({ request, route }: ServedRequest): OfferedSearches | null {
   return offeredSearches(request, route ? [route] : [])
@@ -56,12 +56,12 @@ function offeredBy({ request, route }: ServedRequest): OfferedSearches | null {
 
 /** The bill of a complete response, or of one whose usage is known. */
 export function billFromUsage(
-  { usage: counted, tokens, hasSearched }: MeteredResponse,
+  { usage: counted, tokens, searches }: MeteredResponse,
   served: ServedRequest,
 ): Bill {
-  if (!counted) return billFromEstimate(tokens, served)
-  const isUncounted = hasSearched && counted.searches === undefined && offeredBy(served) !== null
-  const reported = isUncounted ? { ...counted, searches: 1 } : counted
+  if (!counted) return billFromEstimate({ tokens, searches }, served)
+  const isUncounted = searches > 0 && counted.searches === undefined && offeredBy(served) !== null
+  const reported = isUncounted ? { ...counted, searches } : counted
   const { model, request } = served
   const output = Math.max(model.contextTokens, maxOutputTokensOf(model)) * request.n
   const { usage, isClamped } = clampUsage(reported, { input: model.contextTokens, output })
@@ -94,11 +94,16 @@ function boundOf(usage: Usage, served: ServedRequest): Usage | null {
     ...usage,
     input: isSmall ? usage.input : Math.min(usage.input, inputBound(request, limits, offered !== null)),
     output: Math.min(usage.output, output + extraOutput(output < usage.output, served)),
-    searches: offered ? Math.min(searches, (offered.maximum ?? limits.searches) * request.n) : 0,
+    searches: boundedSearches(searches, served),
   })
   const isWithin =
     charged.input === usage.input && charged.output === usage.output && (charged.searches ?? 0) === searches
   return isWithin ? null : charged
+}
+
+function boundedSearches(searches: number, served: ServedRequest): number {
+  const offered = searches === 0 ? null : offeredBy(served)
+  return offered ? Math.min(searches, (offered.maximum ?? limitsOf(served).searches) * served.request.n) : 0
 }
 
 /** Output tokens that are billed beside the maximum, where the claim exceeds it. */
@@ -113,11 +118,14 @@ function extraOutput(isExceeded: boolean, { request, servedModel }: ServedReques
 }
 
 /** The bill of what was received, if the provider reported no usage. */
-export function billFromEstimate(outputTokens: number, served: ServedRequest): Bill {
+export function billFromEstimate(
+  { tokens, searches }: Pick<MeteredResponse, 'tokens' | 'searches'>,
+  served: ServedRequest,
+): Bill {
   const { excludesReasoning } = limitsOf(served)
-  const output = excludesReasoning ? outputTokens : Math.min(outputTokens, maxOutputOf(served))
+  const output = excludesReasoning ? tokens : Math.min(tokens, maxOutputOf(served))
   const input = served.request.inputTokens()
-  const usage = { input, cachedInput: 0, cacheWrite: 0, output, reasoning: 0 }
+  const usage = createUsage({ input, output, searches: boundedSearches(searches, served) })
   return { usage, cause: 'estimate', isClamped: false }
 }
 
@@ -125,7 +133,7 @@ export function billFromEstimate(outputTokens: number, served: ServedRequest): B
 export function billFromStream({ kind }: EndReason, meter: UsageMeter, served: ServedRequest): Bill {
   return kind === 'complete' || meter.finishReason !== null
     ? billFromUsage(meter, served)
-    : billFromEstimate(meter.tokens, served)
+    : billFromEstimate(meter, served)
 }
 
 /** Usage in the OpenAI format. */

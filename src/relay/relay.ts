@@ -25,7 +25,7 @@ import { describeResponse } from './routing/served-response.ts'
 import { errorSummary, apiErrorFromUpstream, mostActionableError } from './routing/upstream-error.ts'
 import { idempotentDrain } from './idempotency.ts'
 import { observedMaximum } from './observed-maximum.ts'
-import { UsageMeter } from './streaming/usage-meter.ts'
+import type { UsageMeter } from './streaming/usage-meter.ts'
 import { captureBuffered } from './streaming/response-capture.ts'
 
 /** Relays one request. Throws an `ApiError` if nothing has been sent. */
@@ -91,10 +91,9 @@ class RelaySession implements ActiveRequest {
     if (response?.kind !== 'buffered' || this.#isShutDown) return this.#fail(writer.isDisconnected)
     failover.reportEnd('complete')
     failover.addModelHeader()
-    const meter = new UsageMeter()
-    const facts = meter.read(response.json)
+    const { meter } = response
     this.#observeMaximum(meter)
-    const bill = facts.hasContent || facts.hasFinish ? billFromUsage(meter, failover) : null
+    const bill = response.isEmpty ? null : billFromUsage(meter, failover)
     const result: RequestResult = {
       httpStatus: 200,
       outcome: writer.isDisconnected ? 'aborted' : 'ok',
@@ -155,7 +154,10 @@ class RelaySession implements ActiveRequest {
   #billStream(endReason: EndReason, meter: UsageMeter, pipeline: StreamPipeline): Bill {
     const end = pipeline.receivedEnd ?? endReason
     return end.kind === 'out-of-credit'
-      ? billFromEstimate(pipeline.deliveredTokens, this.#failover)
+      ? billFromEstimate(
+          { tokens: pipeline.deliveredTokens, searches: pipeline.paidSearches },
+          this.#failover,
+        )
       : billFromStream(end, meter, this.#failover)
   }
 
@@ -173,11 +175,17 @@ class RelaySession implements ActiveRequest {
       faultUpstream: attempts.at(-1)?.upstream,
       firstTokenMs: null,
     }
-    if (wasAborted) {
+    // As of a stream that was cut, what has been received is charged of a response that was being collected.
+    const collected = wasAborted ? (this.#failover.attempt?.collectedMeter ?? null) : null
+    const bill = collected?.tokens
+      ? billFromStream({ kind: 'disconnected' }, collected, this.#failover)
+      : null
+    if (wasAborted && !bill) {
       const mayCharge = this.#failover.attempt?.wasCanceledInResponse ?? false
-      this.#leftEarly = { usage: mayCharge ? billFromEstimate(0, this.#failover).usage : null }
+      const input = { tokens: 0, searches: 0 }
+      this.#leftEarly = { usage: mayCharge ? billFromEstimate(input, this.#failover).usage : null }
     }
-    await this.#settle(null, result, errorSummary(upstreamError))
+    await this.#settle(bill, result, errorSummary(upstreamError))
     if (!this.#context.response.isDisconnected && !this.#pipeline?.fail(error)) throw error
   }
 

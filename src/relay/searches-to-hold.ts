@@ -6,17 +6,22 @@ import { offeredSearches, type SearchingRoute } from './request/offered-searches
 /** Held for a non-streaming result whose request states no maximum of searches. */
 const defaultSearches = 10
 
-/** Searches to hold; 0 if they have no price, or the request offers none. A stream holds one at first. */
-export function searchesToHold({
-  request,
-  model,
-}: {
+interface SearchRequest {
   readonly request: Pick<CallerRequest, 'restricted' | 'n' | 'stream'>
   readonly model: { readonly price: Pick<Price, 'perSearch'>; readonly routes: readonly SearchingRoute[] }
-}): number {
+}
+
+/** The most searches that are charged: 0 if they have no price, or the request offers none; Infinity: no maximum. */
+export function maxSearchesOf({ request, model }: SearchRequest): number {
   if ((model.price.perSearch ?? 0n) === 0n) return 0
   const offered = offeredSearches(request, model.routes)
-  if (!offered) return 0
-  const maximum = (offered.maximum ?? defaultSearches) * request.n
-  return request.stream ? Math.min(maximum, 1) : maximum
+  return offered ? (offered.maximum ?? Infinity) * request.n : 0
+}
+
+/** Searches to hold. A stream holds one at first, and the next one as each of them appears. */
+export function searchesToHold(held: SearchRequest): number {
+  const { stream, n } = held.request
+  const maximum = maxSearchesOf(held)
+  if (stream) return Math.min(maximum, 1)
+  return maximum === Infinity ? defaultSearches * n : maximum
 }

@@ -1,5 +1,5 @@
 /** The form of an upstream. A new one is saved disabled and tested before it can be enabled. */
-import { Button, PasswordInput, TextInput } from '@mantine/core'
+import { Button, Checkbox, PasswordInput, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { mutateAdmin, providersQuery } from '../../api/admin-queries.ts'
@@ -34,6 +34,7 @@ function draftFrom(upstream: Upstream | null) {
     priority: integerText(upstream?.priority ?? 1),
     weight: integerText(upstream?.weight ?? 1),
     on_abort: upstream?.on_abort ?? 'cancel',
+    collect_stream: upstream?.collect_stream === true ? 'yes' : '',
     ...timeoutDraftFrom(upstream?.timeouts),
     max_tokens_field: upstream?.max_tokens_field ?? '',
     allowed_fields: upstream?.allowed_fields.join(', ') ?? '',
@@ -51,6 +52,7 @@ function bodyFrom(draft: Draft, costs: CostDraft, isNew: boolean): Record<string
     priority: optionalInteger(draft.priority),
     weight: optionalInteger(draft.weight),
     on_abort: draft.on_abort,
+    collect_stream: draft.collect_stream !== '',
     timeouts: timeoutsFromDraft(draft),
     max_tokens_field: optionalText(draft.max_tokens_field),
     allowed_fields: namesFrom(draft.allowed_fields),
@@ -64,6 +66,23 @@ function isMoved(upstream: Upstream, draft: Draft): boolean {
   const origin = (url: string): string => URL.parse(url.trim())?.origin ?? url
   const hasNewOrigin = draft.base_url.trim() !== '' && origin(draft.base_url) !== origin(upstream.base_url)
   return hasNewOrigin || draft.provider !== upstream.provider
+}
+
+interface CollectStreamProps {
+  readonly draft: Draft
+  readonly set: (name: 'collect_stream', value: string) => void
+}
+
+function CollectStreamField({ draft, set }: CollectStreamProps) {
+  const t = useMessages('catalog').upstreams
+  return (
+    <Checkbox
+      label={t.collectStream}
+      description={t.collectStreamHint}
+      checked={draft.collect_stream !== ''}
+      onChange={(event) => set('collect_stream', event.currentTarget.checked ? 'yes' : '')}
+    />
+  )
 }
 
 export function UpstreamForm({ upstream, close }: UpstreamFormProps) {
@@ -154,6 +173,7 @@ export function UpstreamForm({ upstream, close }: UpstreamFormProps) {
             value={draft.on_abort}
             onChange={(event) => set('on_abort', event.currentTarget.value)}
           />
+          <CollectStreamField draft={draft} set={set} />
           <SelectField
             label={t.maxTokensField}
             anyLabel={t.default}

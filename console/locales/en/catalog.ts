@@ -45,6 +45,9 @@ export const catalog = {
     onAbort: 'When the client disconnects',
     cancel: 'Cancel the request',
     drain: 'Read the response to its end',
+    collectStream: 'Collect streams',
+    collectStreamHint:
+      'Ask for non-streaming responses as streams, so that the timeouts and the failover of streams apply',
     maxTokensField: 'Field for the output maximum',
     allowedFields: 'Allowed fields',
     allowedFieldsHint:

@@ -42,6 +42,8 @@ export const catalog: typeof english = {
     onAbort: '客户端断开时',
     cancel: '取消请求',
     drain: '继续读完响应',
+    collectStream: '以流式收集响应',
+    collectStreamHint: '非流式请求也以流式向上游请求再汇总，从而适用流式的超时与故障切换',
     maxTokensField: '输出上限字段',
     allowedFields: '放行字段',
     allowedFieldsHint: '可能换用其他模型或更贵服务的字段，列在这里的才会放行，用逗号分隔',

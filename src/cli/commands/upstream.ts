@@ -24,6 +24,7 @@ const newUpstreamFields = {
   priority: 'priority',
   weight: 'weight',
   onAbort: 'on_abort',
+  collectStream: 'collect_stream',
   maxTokensField: 'max_tokens_field',
   allowedFields: 'allowed_fields',
   healthCheckMs: 'health_check_ms',
@@ -99,6 +100,7 @@ function configureAdd(command: Command): void {
     .option('--priority <number>', 'lower is tried first', parseInteger)
     .option('--weight <number>', 'share among upstreams of the same priority', parseInteger)
     .option('--on-abort <what>', 'cancel or drain the response if the caller disconnects')
+    .option('--collect-stream', 'ask for non-streaming responses as streams and collect them')
     .option('--max-tokens-field <name>', 'field for the maximum of output tokens if the relay chooses it')
     .option(
       '--allowed-fields <names>',

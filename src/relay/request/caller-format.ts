@@ -47,6 +47,8 @@ export interface CallerFormat {
 export interface RequestEncoding extends ChatBody {
   /** The provider has the caller's format: its responses pass unchanged, and are translated only to be metered. */
   readonly isPassthrough: boolean
+  /** It asks for a stream, which is collected into the response of a request that wants none. */
+  readonly isCollected?: true
   /** Encodes a response in the OpenAI format in the caller's; absent if the caller has the OpenAI format. */
   encodeResponse?(response: Chunk): Readonly<Record<string, unknown>>
   /** An encoder for a stream that `meter` reads. */
@@ -62,6 +64,8 @@ export interface StreamEncoder {
   encode(chunk: unknown, facts: ChunkFacts, event: SseEvent | null): Buffer | null
   /** The final events of a settled response. */
   finalEvents(conclusion: StreamConclusion): Buffer[]
+  /** The response to which the stream adds up; absent if its events are sent. */
+  collected?(): Readonly<Record<string, unknown>>
 }
 
 export interface StreamConclusion {

@@ -22,6 +22,8 @@ export interface AttemptCall extends UpstreamCall {
   readonly timeouts: Timeouts
   /** The URL of the proxy, if calls go through one. */
   readonly proxy: string | null
+  /** Called with the output tokens so far of a stream that is collected. */
+  readonly onCollect?: ((tokens: number) => void) | undefined
 }
 
 /** A call outside of failover: the request is sent as it is, and must be answered within this time. */

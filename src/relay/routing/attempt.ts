@@ -21,7 +21,9 @@ import {
 } from './upstream-transport.ts'
 import { getAccessToken, discardAccessToken } from './access-token.ts'
 import { UpstreamStream, type StreamSink } from '../streaming/upstream-stream.ts'
+import type { UsageMeter } from '../streaming/usage-meter.ts'
 import { readBufferedResponse, type BufferedResponse } from './buffered-response.ts'
+import { ReceivedBody } from './received-body.ts'
 import { servedResponse, type ServedResponse } from './served-response.ts'
 import type { ResponseIdentity } from '../../providers/provider.ts'
 
@@ -39,8 +41,8 @@ export type AttemptResult =
 const maxErrorBodyBytes = 65_536
 /** How long a response may take to end after `[DONE]`. */
 const lingerMs = 2000
-/** Each time this many bytes of a buffered response have arrived, its timeout restarts. */
-const minProgressBytes = 1024
+/** How many times larger than a buffered response a stream may be: each token comes in an event of its own. */
+const streamOverhead = 4
 
 export class UpstreamAttempt implements ResponseHandler {
   #call: AttemptCall
@@ -51,9 +53,7 @@ export class UpstreamAttempt implements ResponseHandler {
   #decoded: DecodedBody | null = null
   #stream: UpstreamStream | null = null
   #timer: NodeJS.Timeout | null = null
-  #chunks: Buffer[] = []
-  #bytes = 0
-  #refreshedBytes = 0
+  readonly #body = new ReceivedBody()
   #headerSection = ''
   #identity: ResponseIdentity | null = null
   #isOver = false
@@ -87,8 +87,8 @@ export class UpstreamAttempt implements ResponseHandler {
 
   /** What the upstream has said about its response. */
   get served(): ServedResponse {
-    const identity = this.#identity ?? this.#stream?.identity ?? {}
-    const id = identity.id || this.upstreamRequestId
+    const identity = this.#identity ?? this.#stream?.identity
+    const id = identity?.id || this.upstreamRequestId
     return servedResponse({ ...identity, id }, secretsOf(this.#call))
   }
 
@@ -161,27 +161,25 @@ export class UpstreamAttempt implements ResponseHandler {
     if (this.#stream) {
       if (this.#stream.isCommitted) this.#timer?.refresh()
       this.#stream.push(chunk)
+      if (this.#stream.isCollected) this.#onCollect(this.#stream, chunk.length)
       if (this.#stream.end !== null) this.#onStreamEnd()
       return
     }
-    this.#bytes += chunk.length
-    this.#refreshOnProgress()
+    if (this.#body.count(chunk.length) && this.status === 200) this.#timer?.refresh()
     if (this.status !== 200) {
-      if (this.#bytes <= maxErrorBodyBytes) this.#chunks.push(Buffer.from(chunk))
-      return
-    }
-    if (this.#bytes > this.#deps.maxResponseBytes) {
-      this.#fail(upstreamError('garbage', 'The response of the provider is too large.'))
-      return
-    }
-    this.#chunks.push(Buffer.from(chunk))
+      if (this.#body.length <= maxErrorBodyBytes) this.#body.keep(chunk)
+    } else if (!this.#isTooLarge(this.#deps.maxResponseBytes)) this.#body.keep(chunk)
   }
 
-  /** A response that trickles in byte by byte is no progress: its timeout keeps running. */
-  #refreshOnProgress(): void {
-    if (this.status !== 200 || this.#bytes - this.#refreshedBytes < minProgressBytes) return
-    this.#refreshedBytes = this.#bytes
-    this.#timer?.refresh()
+  #isTooLarge(maxBytes: number): boolean {
+    if (this.#body.length <= maxBytes) return false
+    this.#fail(upstreamError('garbage', 'The response of the provider is too large.'))
+    return true
+  }
+
+  #onCollect({ meter }: UpstreamStream, bytes: number): void {
+    this.#body.count(bytes)
+    if (!this.#isTooLarge(streamOverhead * this.#deps.maxResponseBytes)) this.#call.onCollect?.(meter.tokens)
   }
 
   onEnd(): void {
@@ -197,9 +195,8 @@ export class UpstreamAttempt implements ResponseHandler {
       return
     }
     this.#isOver = true
-    const [first] = this.#chunks
-    const bytes = this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks)
-    const received = { status: this.status ?? 0, bytes, headerSection: this.#headerSection }
+    const [status, bytes] = [this.status ?? 0, this.#body.bytes()]
+    const received = { status, bytes, headerSection: this.#headerSection }
     const result = readBufferedResponse(received, this.#call, this.#deps.now())
     if (result.kind === 'buffered') this.#identity = result.identity
     if (
@@ -249,7 +246,12 @@ export class UpstreamAttempt implements ResponseHandler {
 
   #onCommit(): void {
     this.#restartTimer(this.#call.timeouts.idleMs)
-    if (this.#stream) this.#resolve({ kind: 'stream', stream: this.#stream })
+    if (this.#stream && !this.#stream.isCollected) this.#resolve({ kind: 'stream', stream: this.#stream })
+  }
+
+  /** `null`: it is no stream that is collected. */
+  get collectedMeter(): UsageMeter | null {
+    return this.#stream?.isCollected ? this.#stream.meter : null
   }
 
   /** The stream has ended, by its own end marker or because the connection ended. */
@@ -261,7 +263,9 @@ export class UpstreamAttempt implements ResponseHandler {
     // The framing of a complete response must still end before the connection can be reused.
     if (stream.end === 'complete') this.#timer = setTimeout(() => this.#exchange?.destroy(), lingerMs)
     else this.#exchange?.destroy()
-    if (stream.isCommitted) return
+    const collected = stream.end === 'complete' ? stream.collected() : null
+    if (collected) return this.#resolve(collected)
+    if (stream.isCommitted && !stream.isCollected) return
     const error = stream.end === 'complete' || stream.end === null ? null : stream.end
     this.#resolve({
       kind: 'error',

@@ -4,6 +4,7 @@ import { ResponseHeaders } from '../../lib/http-client/response-head.ts'
 import type { Chunk, ResponseIdentity } from '../../providers/provider.ts'
 import { isObject } from '../../providers/json-fields.ts'
 import { renameModel, renameModelIn } from '../streaming/model-renaming.ts'
+import { UsageMeter } from '../streaming/usage-meter.ts'
 import type { AttemptCall } from './attempt-call.ts'
 import { identityIn } from './served-response.ts'
 import {
@@ -19,8 +20,9 @@ export interface BufferedResponse {
   readonly kind: 'buffered'
   /** The body for the caller: the upstream's own bytes, or their translation. */
   readonly bytes: Buffer
-  /** In the OpenAI format, for the usage meter. */
-  readonly json: unknown
+  readonly meter: UsageMeter
+  /** It has neither content nor an end: it is not billed. */
+  readonly isEmpty: boolean
   /** With the upstream's own name for the model. */
   readonly identity: ResponseIdentity
 }
@@ -30,6 +32,13 @@ export interface ReceivedResponse {
   readonly bytes: Buffer
   /** As of `ResponseHeaders`. */
   readonly headerSection: string
+}
+
+/** `json`: the response in the OpenAI format. */
+function buffered(bytes: Buffer, json: unknown, identity: ResponseIdentity): BufferedResponse {
+  const meter = new UsageMeter()
+  const { hasContent, hasFinish } = meter.read(json)
+  return { kind: 'buffered', bytes, meter, isEmpty: !hasContent && !hasFinish, identity }
 }
 
 /** Reads the response to a call. */
@@ -51,7 +60,7 @@ export function readBufferedResponse(
     const json = parseBoundedJson(bytes.toString('utf8'))
     const { translation } = provider
     const isExpectedFormat = translation ? isObject(json) : hasChoices(json)
-    if (encoding.stream || isError(json) || !isExpectedFormat) {
+    if ((encoding.stream && !encoding.isCollected) || isError(json) || !isExpectedFormat) {
       return { kind: 'error', error: upstreamErrorIn(json, credential) }
     }
     const { returnedModel } = call
@@ -59,10 +68,10 @@ export function readBufferedResponse(
     const identity = translated?.identity ?? identityIn(json) ?? {}
     const original = translated?.response ?? (json as Chunk)
     if (encoding.isPassthrough || (!translation && !encoding.encodeResponse))
-      return { kind: 'buffered', bytes: renameModel(bytes, returnedModel), json: original, identity }
+      return buffered(renameModel(bytes, returnedModel), original, identity)
     const response = renameModelIn(original, returnedModel)
     const encoded = encoding.encodeResponse?.(response) ?? response
-    return { kind: 'buffered', bytes: Buffer.from(JSON.stringify(encoded)), json: response, identity }
+    return buffered(Buffer.from(JSON.stringify(encoded)), response, identity)
   } catch {
     return {
       kind: 'error',

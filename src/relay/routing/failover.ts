@@ -13,6 +13,8 @@ import { boundTimeouts, type AttemptCall } from './attempt-call.ts'
 import { UpstreamAttempt, type AttemptResult } from './attempt.ts'
 import type { Bill, ServedRequest } from '../bill.ts'
 import type { CallerRequest } from '../request/caller-format.ts'
+import { encodingFor } from '../request/collected-encoding.ts'
+import { markCollected } from '../durable-marks.ts'
 import type { RelayContext, RelayDeps } from '../request-context.ts'
 import { conversationHash } from './affinity.ts'
 import { classifyFailure } from './failure-scope.ts'
@@ -184,8 +186,9 @@ export class Failover implements ServedRequest {
     this.#startedAt = this.#deps.now()
     if (!provider) return null
     const known = this.#deps.quirks.rejectedFields(upstream.id, upstreamModel, this.#startedAt)
+    const body = encodingFor(this.#context.request, provider, upstream.settings)
     this.#call = {
-      body: this.#context.request.encodingFor(provider),
+      body,
       model: upstreamModel,
       maximumTokens: this.#maximumTokens,
       baseUrl: upstream.baseUrl,
@@ -198,6 +201,7 @@ export class Failover implements ServedRequest {
       provider,
       timeouts: this.#timeoutsFor(candidate),
       proxy: upstream.proxy,
+      onCollect: body.isCollected && markCollected(this.#deps.ledger, this.#context),
     }
     this.attempt = new UpstreamAttempt(this.#deps, this.#call)
     this.attempt.send()

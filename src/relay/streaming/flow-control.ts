@@ -3,13 +3,13 @@
  * which a crash would be settled. Marks and extensions are requested early, so that in practice no event waits.
  */
 import { maxOutputTokensOf } from '../bill.ts'
+import { DurableMarks, type DurableMarksListener } from '../durable-marks.ts'
 import type { HoldGranted, LedgerClient } from '../ledger-client.ts'
 import type { RelayContext } from '../request-context.ts'
+import { maxSearchesOf, searchesToHold } from '../searches-to-hold.ts'
 
 /** An event is sent only if it ends at most this many tokens past the durable mark. */
 const maxUnmarkedTokens = 64
-/** The tokens between two marks: few enough that no event waits for a mark. */
-const markIntervalTokens = 24
 /** An extension is requested when at most this many paid tokens, or half of the last chunk, are left. */
 const maxExtendAheadTokens = 512
 
@@ -20,7 +20,7 @@ export interface FlowControlListener {
   onStoreFailed(): void
 }
 
-export class FlowControl {
+export class FlowControl implements DurableMarksListener {
   readonly #ledger: LedgerClient
   readonly #context: RelayContext
   /** The maximum of output tokens of the response, over all results. */
@@ -32,10 +32,11 @@ export class FlowControl {
   readonly #maxPaidTokens: number
   readonly #listener: FlowControlListener
   #isHoldDurable: boolean
-  #durableMark = 0
-  #requestedMark = 0
+  readonly #marks: DurableMarks
   #received = 0
-  #isMarking = false
+  #searches = 0
+  readonly #maxSearches: number
+  #isHoldingSearch = false
   #isExtending = false
   /** The tokens of the last chunk: few if the balance is low, so that other requests can use the rest. */
   #chunkTokens: number
@@ -44,8 +45,12 @@ export class FlowControl {
   #isStopped = false
   /** Output tokens that are durably paid for. */
   paidTokens: number
+  /** Web searches whose fees are held. */
+  heldSearches: number
   /** The account cannot pay for more. */
   isExhausted = false
+  /** The account cannot pay for the next web search, which the upstream may make at any time. */
+  isSearchDenied = false
 
   constructor(ledger: LedgerClient, context: RelayContext, hold: HoldGranted, listener: FlowControlListener) {
     const { request, model } = context
@@ -57,6 +62,9 @@ export class FlowControl {
     this.#chunkTokens = hold.outputTokens
     const isTrusted = model.maximum === 'obeyed' || request.maxOutputTokens === null
     this.#maxPaidTokens = isTrusted ? Infinity : Math.max(hold.outputTokens, 2 * this.#maxTokens)
+    this.heldSearches = searchesToHold(context)
+    this.#maxSearches = maxSearchesOf(context)
+    this.#marks = new DurableMarks(ledger, context, this)
     this.#isHoldDurable = ledger.isDurable(hold.commit)
     if (this.#isHoldDurable) return
     this.#onceDone(ledger.whenDurable(hold.commit), () => {
@@ -66,19 +74,15 @@ export class FlowControl {
 
   /** Events up to this many output tokens may be sent. */
   get limit(): number {
-    return this.#isHoldDurable ? Math.min(this.#durableMark + maxUnmarkedTokens, this.paidTokens) : -1
+    return this.#isHoldDurable ? Math.min(this.#marks.tokens + maxUnmarkedTokens, this.paidTokens) : -1
   }
 
-  /** Call with the output tokens received so far. */
-  receive(tokens: number): void {
+  /** Call with the output tokens and web searches received so far. */
+  receive(tokens: number, searches: number): void {
     this.#received = tokens
-    if (
-      tokens > 0 &&
-      !this.#isMarking &&
-      (this.#requestedMark === 0 || tokens - this.#requestedMark >= markIntervalTokens)
-    ) {
-      this.#mark(tokens)
-    }
+    this.#searches = searches
+    this.#marks.receive(tokens)
+    if (searches >= this.heldSearches && searches < this.#maxSearches) this.#holdNextSearch()
     if (this.paidTokens - tokens < this.#extendAheadTokens) this.#extend()
   }
 
@@ -96,17 +100,15 @@ export class FlowControl {
   /** Stops requesting marks and extensions. */
   stop(): void {
     this.#isStopped = true
+    this.#marks.stop()
   }
 
-  #mark(tokens: number): void {
-    this.#isMarking = true
-    this.#requestedMark = tokens
-    const { id, request } = this.#context
-    this.#onceDone(this.#ledger.mark(id, request.inputTokens(), tokens), () => {
-      this.#isMarking = false
-      this.#durableMark = tokens
-      if (this.#received - tokens >= markIntervalTokens) this.#mark(this.#received)
-    })
+  onMarked(): void {
+    if (!this.#isStopped) this.#listener.onLimitChange()
+  }
+
+  onStoreFailed(): void {
+    this.#listener.onStoreFailed()
   }
 
   #extend(): void {
@@ -127,7 +129,21 @@ export class FlowControl {
       if (!this.#wasExtensionDenied) this.#chunkTokens = outputTokens - this.paidTokens
       this.isExhausted = this.#wasExtensionDenied && isNeeded
       this.paidTokens = Math.max(this.paidTokens, outputTokens)
-      this.receive(this.#received)
+      this.receive(this.#received, this.#searches)
+    })
+  }
+
+  /** The provider bills every search that it makes, so the fee of the next one is held as soon as one appears. */
+  #holdNextSearch(): void {
+    if (this.#isHoldingSearch || this.isExhausted) return
+    this.#isHoldingSearch = true
+    // With one more token, the number of paid tokens shows whether the search is held.
+    this.#onceDone(this.#ledger.extend(this.#context.id, 1, 1), (outputTokens) => {
+      this.#isHoldingSearch = false
+      if (outputTokens <= this.paidTokens) this.isSearchDenied = true
+      else this.heldSearches += 1
+      this.paidTokens = Math.max(this.paidTokens, outputTokens)
+      if (!this.isSearchDenied) this.receive(this.#received, this.#searches)
     })
   }
 

@@ -61,6 +61,11 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
     return this.#capture?.tokensPaidBy(this.paidTokens) ?? this.#writer.sentTokens
   }
 
+  /** Web searches that were seen and are paid for. */
+  get paidSearches(): number {
+    return Math.min(this.#receivedSearches, this.#flowControl.heldSearches)
+  }
+
   /** Output tokens, by the relay's count, up to which events are paid for. */
   get paidTokens(): number {
     const { paidTokens } = this.#flowControl
@@ -72,6 +77,10 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
 
   get #receivedTokens(): number {
     return this.#stream?.meter.tokens ?? 0
+  }
+
+  get #receivedSearches(): number {
+    return this.#stream?.meter.searches ?? 0
   }
 
   /** The caller has disconnected, and the response is read only to be stored. */
@@ -92,7 +101,7 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
       this.#capture?.add(bytes, totalTokens)
       this.#writer.push(bytes, totalTokens)
     }
-    this.#flowControl.receive(totalTokens)
+    this.#flowControl.receive(totalTokens, this.#receivedSearches)
   }
 
   onComplete(): void {
@@ -115,7 +124,7 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
       return
     }
     this.#unpaidTokens = this.#tokensToPay(end, stream.meter)
-    this.#flowControl.receive(this.#unpaidTokens)
+    this.#flowControl.receive(this.#unpaidTokens, this.#receivedSearches)
     this.#endOncePaid(end)
   }
 
@@ -151,6 +160,7 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
     if (this.isEnded) return
     this.#writer.setLimit(Math.min(this.#flowControl.limit, this.paidTokens))
     if (this.receivedEnd) return this.#endOncePaid(this.receivedEnd)
+    if (this.#flowControl.isSearchDenied) return this.end({ kind: 'out-of-credit' })
     // For a disconnected caller nothing is buffered, but a stored response is paid for all the same.
     const next = this.#isOnlyStored ? this.#receivedTokens : this.#writer.nextTokens
     if (this.#flowControl.isExhausted && next !== null && next > this.#flowControl.paidTokens)

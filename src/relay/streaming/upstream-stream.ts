@@ -20,6 +20,7 @@ import {
 } from '../routing/upstream-error.ts'
 import type { StreamEncoder } from '../request/caller-format.ts'
 import type { AttemptCall } from '../routing/attempt-call.ts'
+import type { BufferedResponse } from '../routing/buffered-response.ts'
 import { identityIn } from '../routing/served-response.ts'
 import { ModelRenaming, renameModelIn } from './model-renaming.ts'
 import { emptyFacts, UsageMeter, type ChunkFacts } from './usage-meter.ts'
@@ -84,6 +85,18 @@ export class UpstreamStream {
   /** With the upstream's own name for the model. */
   get identity(): ResponseIdentity {
     return this.#translation?.identity ?? this.#identity ?? {}
+  }
+
+  /** It is collected into a response instead of being sent. */
+  get isCollected(): boolean {
+    return this.encoder.collected !== undefined
+  }
+
+  /** The response to which a complete stream adds up; `null`: its events are sent, or it was empty. */
+  collected(): BufferedResponse | null {
+    if (!this.isCommitted || !this.encoder.collected) return null
+    const bytes = Buffer.from(JSON.stringify(this.encoder.collected()))
+    return { kind: 'buffered', bytes, meter: this.meter, isEmpty: false, identity: this.identity }
   }
 
   /** Call with bytes as they arrive. */

@@ -2,7 +2,7 @@
  * Meters the chunks of a response: content, finish reason, the provider's usage, and the output tokens by the estimate
  * rule. It does not change the chunks.
  */
-import { isObject } from '../../providers/json-fields.ts'
+import { isObject, type Json } from '../../providers/json-fields.ts'
 import { parseUsage, type TokenUsage } from '../../providers/usage.ts'
 import { toBoundedText } from '../../lib/valid-text.ts'
 import { TokenCounter } from '../request/token-estimate.ts'
@@ -53,15 +53,20 @@ function countOutput(count: TokenCounter, value: unknown, key: string): boolean 
   return found
 }
 
+/** The calls of the provider's own search in a message or delta (Anthropic, "Web search tool"). */
+function searchCalls({ server_tool_calls: calls }: Json): number {
+  if (!Array.isArray(calls)) return 0
+  return calls.filter((call) => isObject(call) && call['name'] === 'web_search').length
+}
+
 /** Whether a message or delta cites pages of a web search (OpenAI and OpenRouter, `annotations`). */
-function citesPages(written: unknown): boolean {
-  const annotations = isObject(written) ? written['annotations'] : undefined
+function citesPages({ annotations }: Json): boolean {
   if (!Array.isArray(annotations)) return false
   return annotations.some((each) => isObject(each) && each['type'] === 'url_citation')
 }
 
 /** Whether a response lists what it has found in the web (Zhipu, `web_search`; Qwen, `search_info`). */
-function listsPages({ web_search: pages, search_info: info }: Record<string, unknown>): boolean {
+function listsPages({ web_search: pages, search_info: info }: Json): boolean {
   return (Array.isArray(pages) && pages.length > 0) || isObject(info)
 }
 
@@ -69,8 +74,8 @@ export class UsageMeter {
   readonly #count = new TokenCounter()
   /** The last usage that the provider reported. */
   usage: TokenUsage | null = null
-  /** It has searched the web, which not every provider counts in its usage. */
-  hasSearched = false
+  /** The calls of web searches that are seen; at least 1 if pages are cited, which may be all that shows a search. */
+  searches = 0
   /** The upstream's finish reason. */
   finishReason: string | null = null
   /** The fields that all chunks of the response share: id, created, model. */
@@ -93,7 +98,7 @@ export class UsageMeter {
         if (!isObject(choice)) continue
         const written = choice['delta'] ?? choice['message'] ?? choice['text']
         if (written !== undefined && countOutput(this.#count, written, 'text')) hasContent = true
-        if (citesPages(written)) this.hasSearched = true
+        if (isObject(written)) this.#countSearches(written)
         const finishReason = choice['finish_reason']
         if (typeof finishReason === 'string' && finishReason !== '') {
           this.finishReason = toBoundedText(finishReason, maxFinishReasonLength)
@@ -103,7 +108,7 @@ export class UsageMeter {
     }
     const found = usage === undefined || usage === null ? null : parseUsage(usage)
     if (found) this.usage = found
-    if (listsPages(chunk)) this.hasSearched = true
+    if (listsPages(chunk)) this.searches ||= 1
     return {
       hasContent,
       hasFinish,
@@ -111,5 +116,10 @@ export class UsageMeter {
       isBare: Array.isArray(choices) && choices.length === 0,
       error: choices === undefined || choices === null ? chunk['error'] : undefined,
     }
+  }
+
+  #countSearches(written: Json): void {
+    this.searches += searchCalls(written)
+    if (citesPages(written)) this.searches ||= 1
   }
 }

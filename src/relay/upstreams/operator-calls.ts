@@ -5,6 +5,7 @@ import type { TestCallResult, UpstreamModels } from '../../health/upstream-tests
 import type { Provider } from '../../providers/provider.ts'
 import { findProvider } from '../../providers/registry.ts'
 import type { AttemptDeps } from '../request-context.ts'
+import { encodingFor } from '../request/collected-encoding.ts'
 import { readChatRequest } from '../request/request-body.ts'
 import { singleCall, type AttemptCall } from '../routing/attempt-call.ts'
 import { UpstreamAttempt } from '../routing/attempt.ts'
@@ -66,7 +67,8 @@ export interface TestCallOptions extends Pick<AttemptCall, 'provider' | 'credent
 export function sendTestCall(context: AttemptDeps, options: TestCallOptions): UpstreamAttempt {
   const { upstream, credential, model, maxDurationMs = Infinity } = options
   const provider = options.provider.forModel?.(model) ?? options.provider
-  const body = readChatRequest(Buffer.from(JSON.stringify({ model, ...testMessages })))
+  const request = readChatRequest(Buffer.from(JSON.stringify({ model, ...testMessages })))
+  const body = encodingFor(request, provider, upstream.settings)
   const call = { provider, body, model, credential, nowMs: context.now() }
   const attempt = new UpstreamAttempt(context, singleCall(upstream, call, maxDurationMs))
   attempt.send()

@@ -33,6 +33,7 @@ async function createUpstream({ server }: FormContext): Promise<string> {
     prices: costs,
     timeouts: { connect_ms: 1234, first_token_ms: 23_457, idle_ms: 34_567, answer_ms: 456_789 },
     on_abort: 'drain',
+    collect_stream: true,
     health_check_ms: 123_457,
     max_tokens_field: 'max_completion_tokens',
     allowed_fields: ['service_tier', 'code_execution'],

@@ -53,6 +53,10 @@ const patchFields = {
   prices: costsInput.nullish(),
   timeouts: timeoutsInput.optional().meta({ description: 'null: the default.' }),
   on_abort: z.enum(['cancel', 'drain']).optional(),
+  collect_stream: z.boolean().optional().meta({
+    description:
+      'Ask for non-streaming responses as streams and collect them, so that the timeouts and the failover of streams apply.',
+  }),
   enabled: z.boolean().optional(),
   health_check_ms: z.int().nullish().meta({
     description: 'How often to send a small health-check request while there is no traffic; null: never.',
@@ -96,6 +100,7 @@ export const upstreamSchema = z
     }),
     timeouts: z.object(perTimeout(z.int())),
     on_abort: z.enum(['cancel', 'drain']),
+    collect_stream: z.boolean(),
     enabled: z.boolean(),
     health_check_ms: z.int().nullable(),
     last_four: z.string().nullable().meta({ description: 'The last four characters of the credential.' }),
@@ -111,6 +116,7 @@ export const upstreamSchema = z
 
 const upstreamView = view('upstream', upstreamSchema, ({ settings, ...upstream }: Upstream) => ({
   ...jsonFields(upstream),
+  collect_stream: settings.collectStream ?? false,
   max_tokens_field: settings.maximumField ?? null,
   allowed_fields: [...(settings.allowedFields ?? [])],
   settings: settings.maximumField === undefined ? {} : { maximum_field: settings.maximumField },
@@ -129,22 +135,24 @@ function toSettingsPatch({
   settings,
   max_tokens_field: field = settings && (settings.maximum_field ?? null),
   allowed_fields: allowedFields,
+  collect_stream: collectStream,
 }: z.infer<typeof upstreamPatch>): UpstreamPatch['settings'] {
   const old = settings?.maximum_field
   if (old !== undefined && old !== field) {
     const message = 'Invalid `max_tokens_field`: differs from `settings.maximum_field`, its old name.'
     throw apiError('invalid_request', { param: 'max_tokens_field', message })
   }
-  if (field === undefined && allowedFields === undefined) return undefined
+  if (field === undefined && allowedFields === undefined && collectStream === undefined) return undefined
   return {
     ...(field === undefined ? {} : { maximumField: field }),
     ...(allowedFields === undefined ? {} : { allowedFields }),
+    ...(collectStream === undefined ? {} : { collectStream: collectStream || null }),
   }
 }
 
 function toUpstreamPatch(body: z.infer<typeof upstreamPatch>): UpstreamPatch {
   const { provider, prices, timeouts, settings: _old, max_tokens_field: _field, ...others } = body
-  const { allowed_fields: _names, ...rest } = others
+  const { allowed_fields: _names, collect_stream: _collect, ...rest } = others
   return {
     ...fieldsOf(rest),
     provider: provider === undefined ? undefined : requireProviderName(provider),
