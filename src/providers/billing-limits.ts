@@ -17,8 +17,9 @@
  * - xAI: `reasoning_tokens` are not part of `completion_tokens`, as `total_tokens` shows (UKGovernmentBEIS/inspect_ai
  *   5528), and its documents do not say that the maximum covers them. It adds a hidden system prompt of several hundred
  *   tokens.
- * - Qwen, Doubao, ERNIE, SiliconFlow: `max_tokens` limits the answer alone, the reasoning has a budget of its own
- *   (`thinking_budget`; "深度思考" of each provider). DeepSeek's models count alike there.
+ * - SiliconFlow: `max_tokens` limits the final output, "excluding the chain-of-thought part", which has `thinking_budget`
+ *   ("Reasoning models"). Qwen has the same field (Model Studio, "Deep thinking"). Of Doubao and ERNIE no document was found
+ *   that says what their maximum covers, so reasoning is not held against them. DeepSeek's models count alike there.
  * - OpenRouter passes the maximum on to providers with any of these rules.
  * - Perplexity: `reasoning_tokens` and `citation_tokens` of deep research stand beside `completion_tokens` and are not
  *   charged; what it reads while it searches is not part of `prompt_tokens`.

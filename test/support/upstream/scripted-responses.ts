@@ -173,6 +173,14 @@ export function respondEndlessly(delta = ' more', paceMs = 5): Script {
   }
 }
 
+/** Writes as many tokens as the request allows, at most these. */
+export function respondWithin(usage: { readonly input: number; readonly output: number }): Script {
+  return (exchange) => {
+    const maximum = Number(exchange.request.json['max_tokens'] ?? Infinity)
+    return respondWith('Hello!', { ...usage, output: Math.min(usage.output, maximum) })(exchange)
+  }
+}
+
 /** Streams about `bytes` bytes as fast as the caller reads; `request.bytesSent` shows the progress. */
 export function respondWithFlood(bytes: number, deltaBytes = 16_384): Script {
   const content = 'x'.repeat(deltaBytes)
