@@ -32,11 +32,13 @@ const definitions = {
   address_not_allowed: [403, 'This key cannot be used from your IP address.'],
   model_not_allowed: [403, 'This key is not allowed to use this model.'],
   model_not_found: [404, 'The model does not exist.'],
+  response_not_found: [404, 'No response is stored.'],
   not_found: [404, 'Not found.'],
   method_not_allowed: [405, 'Method not allowed.'],
   conflict: [409, 'This conflicts with an existing resource.'],
   request_too_large: [413, 'The request body is too large.'],
   unsupported_media_type: [415, 'Unsupported content type. Use application/json.'],
+  websocket_unsupported: [426, 'WebSocket is not supported. Use POST /v1/responses with `stream: true`.'],
   rate_limit_exceeded: [429, 'Too many requests. Retry later.'],
   server_error: [500, 'Internal server error.'],
   upstream_unavailable: [503, 'This model is temporarily unavailable.'],
@@ -57,7 +59,7 @@ const typesByStatus: Readonly<Record<number, string>> = {
 const unavailableRetryMs = 1000
 
 /** Sent with `x-should-retry: false`: the same request would fail again. */
-const finalStatuses: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 405, 413, 415, 422])
+const finalStatuses: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 405, 413, 415, 422, 426])
 
 export type ApiErrorCode = keyof typeof definitions
 

@@ -78,9 +78,3 @@ export function translateBlock(block: LocatedBlock, capabilities: ProviderCapabi
   if (!last || !capabilities.promptCache || cache === undefined || cache === null) return parts
   return [...parts.slice(0, -1), omitUndefined({ ...last, cache_control: cache })]
 }
-
-/** Encodes text alone as a string, which every provider accepts. */
-export function encodeContent(parts: readonly Json[], separator: string): unknown {
-  const isTextOnly = parts.every((part) => part['type'] === 'text' && part['cache_control'] === undefined)
-  return isTextOnly ? parts.map((part) => getString(part, 'text') ?? '').join(separator) : parts
-}

@@ -1,34 +1,25 @@
 /** Translates the conversation of a request in Anthropic's format into messages of the OpenAI format. */
 import { getString, isObject, omitUndefined, type Json } from '../providers/json-fields.ts'
-import { boundedCallId, decodeCallId, shortCallId } from '../providers/tool-call-ids.ts'
-import { unwrapSignature, withText } from './thinking-signature.ts'
-import { parseBlocks, encodeContent, translateBlock, type LocatedBlock } from './messages-blocks.ts'
+import { decodeCallId } from '../providers/tool-call-ids.ts'
+import { restoreThinking } from './thinking-signature.ts'
+import { encodeToolResult, type EncodedToolResult } from './tool-results.ts'
+import { encodeContent } from './content-pieces.ts'
+import { parseBlocks, translateBlock, type LocatedBlock } from './messages-blocks.ts'
 import { UnsupportedFeatureError } from '../providers/provider.ts'
-import type { ProviderCapabilities } from './provider-capabilities.ts'
+import { fitCallId, type ProviderCapabilities } from './provider-capabilities.ts'
 import { shortToolName } from './tool-names.ts'
 
 const paragraph = '\n\n'
-/** Of OpenAI. */
-const maxCallIdLength = 40
 
-/** Translates a tool result. It cannot contain images: they follow in a user message that names their call. */
 function translateToolResult(
   { block, path }: LocatedBlock,
   capabilities: ProviderCapabilities,
-): { message: Json; images: Json[] } {
+): EncodedToolResult {
   const parts = parseBlocks(block['content'], `${path}.content`).flatMap((blocks) =>
     translateBlock(blocks, capabilities),
   )
   const id = callIdFor(getString(block, 'tool_use_id'), capabilities)
-  const images = parts.filter((part) => part['type'] !== 'text')
-  const texts = parts.map((part) => getString(part, 'text') ?? '').filter((text) => text !== '')
-  const remaining = texts.join(paragraph)
-  const content = block['is_error'] === true ? `Error: ${remaining}` : remaining
-  const title = { type: 'text', text: `What the tool answered to call ${id}:` }
-  return {
-    message: { role: 'tool', tool_call_id: id, content },
-    images: images.length > 0 ? [title, ...images] : [],
-  }
+  return encodeToolResult(id, parts, block['is_error'] === true)
 }
 
 /** Tool results come first, since their calls came last. */
@@ -43,10 +34,8 @@ function translateUserTurn(blocks: readonly LocatedBlock[], capabilities: Provid
   return [...toolResults.map(({ message }) => message), ...remaining]
 }
 
-function callIdFor(id = '', { shortCallIds, isTranslated }: ProviderCapabilities): string {
-  const original = decodeCallId(id)
-  if (shortCallIds) return shortCallId(original)
-  return isTranslated ? original : boundedCallId(original, maxCallIdLength)
+function callIdFor(id = '', capabilities: ProviderCapabilities): string {
+  return fitCallId(decodeCallId(id), capabilities)
 }
 
 function translateToolUse({ block }: LocatedBlock, capabilities: ProviderCapabilities): Json {
@@ -57,22 +46,12 @@ function translateToolUse({ block }: LocatedBlock, capabilities: ProviderCapabil
   return { id: callIdFor(getString(block, 'id'), capabilities), type: 'function', function: called }
 }
 
-/** Thinking goes back to the provider that made it. Anthropic's own is dropped, since no other provider can read it. */
 function translateThinking(blocks: readonly LocatedBlock[], capabilities: ProviderCapabilities): Json {
-  let texts = ''
-  const details: Json[] = []
-  for (const { block } of blocks) {
-    const isRedacted = block['type'] === 'redacted_thinking'
-    const made = unwrapSignature(isRedacted ? block['data'] : block['signature'])
-    if (!made || (made.provider !== capabilities.provider && !capabilities.isTranslated)) continue
-    const thinking = getString(block, 'thinking') ?? ''
-    texts += thinking
-    if (made.detail) details.push(isRedacted ? made.detail : withText(thinking, made.detail))
-  }
-  return {
-    reasoning_content: texts === '' || capabilities.isTranslated ? undefined : texts,
-    reasoning_details: details.length > 0 ? details : undefined,
-  }
+  const thinking = blocks.map(({ block }) => ({
+    text: getString(block, 'thinking') ?? '',
+    signature: block['type'] === 'redacted_thinking' ? block['data'] : block['signature'],
+  }))
+  return restoreThinking(thinking, capabilities)
 }
 
 function translateAssistantTurn(blocks: readonly LocatedBlock[], capabilities: ProviderCapabilities): Json {

@@ -13,7 +13,8 @@ import {
   type Json,
 } from '../providers/json-fields.ts'
 import { translateMessages } from './messages-conversation.ts'
-import { parseBlocks, encodeContent, translateBlock } from './messages-blocks.ts'
+import { encodeContent } from './content-pieces.ts'
+import { parseBlocks, translateBlock } from './messages-blocks.ts'
 import { UnsupportedFeatureError } from '../providers/provider.ts'
 import type { ProviderCapabilities } from './provider-capabilities.ts'
 import { isStrictSchema } from './strict-schema.ts'

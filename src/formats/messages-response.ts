@@ -4,7 +4,8 @@ import { getObject, getObjects, getString, type Json, lookup } from '../provider
 import { noUsage, parseUsage } from '../providers/usage.ts'
 import { encodeCallId } from '../providers/tool-call-ids.ts'
 import { originalToolName } from './tool-names.ts'
-import { wrapSignature, withoutText } from './thinking-signature.ts'
+import { isEncrypted, wrapSignature, withoutText } from './thinking-signature.ts'
+import { extractPieces, type ContentPiece } from './content-pieces.ts'
 import { serializeMessagesUsage, type StopReason } from './messages-events.ts'
 
 /** What the translation of a response needs to know. */
@@ -45,33 +46,6 @@ export function mapStopReason(choice: Json, hasCalls: boolean, stops: readonly s
   return { reason, sequence: null }
 }
 
-/** A piece of content, in the order of generation. */
-export interface ContentPiece {
-  readonly kind: 'text' | 'thinking'
-  readonly text: string
-}
-
-/** The text and thinking of a message or delta. Mistral sends its thinking as a content part. */
-export function extractPieces(message: Json): ContentPiece[] {
-  const pieces: ContentPiece[] = []
-  const add = (kind: ContentPiece['kind'], text: string | undefined): void => {
-    if (text !== undefined && text !== '') pieces.push({ kind, text })
-  }
-  add('thinking', getString(message, 'reasoning_content') ?? getString(message, 'reasoning'))
-  add('text', getString(message, 'content'))
-  for (const part of getObjects(message, 'content')) {
-    if (part['type'] === 'text') add('text', getString(part, 'text'))
-    for (const thought of getObjects(part, 'thinking')) add('thinking', getString(thought, 'text'))
-  }
-  add('text', getString(message, 'refusal'))
-  return pieces
-}
-
-/** Thinking that only its provider can read, or that belongs to a tool call. */
-export function isEncrypted(detail: Json): boolean {
-  return detail['type'] !== 'reasoning.text' && detail['type'] !== 'reasoning.summary'
-}
-
 export function encodeRedactedThinking(provider: string, detail: Json): Json {
   return { type: 'redacted_thinking', data: wrapSignature(provider, detail) }
 }
@@ -106,10 +80,10 @@ function encodeContent(message: Json, { provider, request }: ResponseContext): J
   const ids = new Set(calls.map((call) => call['id']))
   const belongsToCall = (detail: Json): boolean => detail['id'] !== undefined && ids.has(detail['id'])
   const pieces = extractPieces(message)
-  const joinedText = (kind: ContentPiece['kind']): string =>
-    pieces.map((piece) => (piece.kind === kind ? piece.text : '')).join('')
+  const joinedText = (...kinds: ContentPiece['kind'][]): string =>
+    pieces.map(({ kind, text }) => (kinds.includes(kind) ? text : '')).join('')
   const hidden = details.filter((detail) => isEncrypted(detail) && !belongsToCall(detail))
-  const text = joinedText('text')
+  const text = joinedText('text', 'refusal')
   return [
     ...encodeThinking(joinedText('thinking'), details, provider),
     ...hidden.map((detail) => encodeRedactedThinking(provider, detail)),

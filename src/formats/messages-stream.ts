@@ -2,16 +2,11 @@
 import { newId } from '../lib/ids.ts'
 import { getNumber, getObject, getObjects, getString, isObject, type Json } from '../providers/json-fields.ts'
 import { noUsage, type TokenUsage } from '../providers/usage.ts'
-import { wrapSignature } from './thinking-signature.ts'
+import { isEncrypted, wrapSignature } from './thinking-signature.ts'
+import { extractPieces } from './content-pieces.ts'
 import { BlockQueue } from './block-queue.ts'
 import { originalToolName } from './tool-names.ts'
-import {
-  isEncrypted,
-  extractPieces,
-  mapStopReason,
-  stopSequencesOf,
-  type ResponseContext,
-} from './messages-response.ts'
+import { mapStopReason, stopSequencesOf, type ResponseContext } from './messages-response.ts'
 import {
   BlockLog,
   encodeMessagesEvent,
@@ -91,7 +86,8 @@ export class MessagesStreamEncoder {
   }
 
   #onDelta(delta: Json): void {
-    for (const { kind, text } of extractPieces(delta)) this.#blocks.addText(kind, text)
+    for (const { kind, text } of extractPieces(delta))
+      this.#blocks.addText(kind === 'thinking' ? kind : 'text', text)
     for (const detail of getObjects(delta, 'reasoning_details')) {
       if (isEncrypted(detail)) this.#blocks.addRedacted(wrapSignature(this.#context.provider, detail))
       else this.#blocks.addSignature(detail)

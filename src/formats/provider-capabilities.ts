@@ -1,8 +1,9 @@
 /**
- * The capabilities of providers beyond the OpenAI format, as far as Anthropic's format has fields for them. A provider
+ * The capabilities of providers beyond the OpenAI format, as far as other formats of callers have fields for them. A provider
  * that is not listed has none, since it may reject unknown fields.
  */
 import type { Provider } from '../providers/provider.ts'
+import { boundedCallId, shortCallId } from '../providers/tool-call-ids.ts'
 
 /** The fields with which a provider is asked to think. `all`: any of them, for providers with their own API format. */
 export type ThinkingSupport = 'all' | 'effort' | 'reasoning' | 'switch' | 'enable' | 'none'
@@ -69,4 +70,13 @@ export function capabilitiesOf({ name, translation }: Provider): ProviderCapabil
     thinking: isTranslated ? 'all' : thinkingSupportOf(name),
     fileUrl: isTranslated || name === 'openrouter',
   }
+}
+
+/** Of OpenAI. */
+const maxCallIdLength = 40
+
+/** The id of a tool call as the provider accepts it. */
+export function fitCallId(id: string, { shortCallIds, isTranslated }: ProviderCapabilities): string {
+  if (shortCallIds) return shortCallId(id)
+  return isTranslated ? id : boundedCallId(id, maxCallIdLength)
 }

@@ -1,8 +1,9 @@
 /**
- * Wraps the thinking of other providers in Anthropic's format. Clients send thinking back with its signature and do not
+ * Wraps the thinking of other providers in the callers' formats. Clients send thinking back with its signature and do not
  * know which provider made it; so a wrapped signature names its provider, and goes back to that one only.
  */
 import { isObject, type Json } from '../providers/json-fields.ts'
+import type { ProviderCapabilities } from './provider-capabilities.ts'
 
 const signaturePrefix = 'sluice.'
 
@@ -51,4 +52,38 @@ export function withText(text: string, detail: Json): Json {
 /** The detail without its text, which the block's `thinking` has. */
 export function withoutText({ text: _text, summary: _summary, ...rest }: Json): Json {
   return rest
+}
+
+/** Thinking that only its provider can read, or that belongs to a tool call. */
+export function isEncrypted(detail: Json): boolean {
+  return detail['type'] !== 'reasoning.text' && detail['type'] !== 'reasoning.summary'
+}
+
+/** Thinking as the caller sends it back. */
+export interface ReturnedThinking {
+  readonly text: string
+  /** As of `wrapSignature`, or another provider's own. */
+  readonly signature: unknown
+}
+
+/**
+ * The fields of an assistant message with the thinking that goes back to the provider that made it. Unwrapped signatures
+ * are dropped, since only the provider that is named in a wrapped one can read it.
+ */
+export function restoreThinking(
+  thinking: readonly ReturnedThinking[],
+  { provider, isTranslated }: ProviderCapabilities,
+): { readonly reasoning_content: string | undefined; readonly reasoning_details: Json[] | undefined } {
+  let texts = ''
+  const details: Json[] = []
+  for (const { text, signature } of thinking) {
+    const made = unwrapSignature(signature)
+    if (!made || (made.provider !== provider && !isTranslated)) continue
+    texts += text
+    if (made.detail) details.push(isEncrypted(made.detail) ? made.detail : withText(text, made.detail))
+  }
+  return {
+    reasoning_content: texts === '' || isTranslated ? undefined : texts,
+    reasoning_details: details.length > 0 ? details : undefined,
+  }
 }

@@ -18,6 +18,7 @@ export type HeaderName =
   | 'cookie'
   | 'host'
   | 'sec-fetch-site'
+  | 'upgrade'
 
 export interface IncomingRequest {
   readonly method: string

@@ -20,6 +20,7 @@ import { NodeRequest } from './server/node-request.ts'
 import { statusPathOf } from './status/paths.ts'
 import { balanceBody, billingUsageBody, requestBody, subscriptionBody } from './openai/account.ts'
 import { chatCompletions, type ChatDeps } from './openai/chat-completions.ts'
+import { isWebSocket, responses, responseTokens, storedResponseError } from './openai/responses.ts'
 import { noModels } from '../relay/routing/fallbacks.ts'
 import { messages, messageTokens } from './anthropic/messages.ts'
 import { anthropicModelBody, anthropicModelListBody } from './anthropic/models.ts'
@@ -150,8 +151,16 @@ export class Router {
       case '/messages/count_tokens':
         requireMethod(context, 'POST')
         return this.#relayRequest(context, messageTokens)
+      case '/responses':
+        if (method === 'GET' && isWebSocket(request)) throw apiError('websocket_unsupported')
+        requireMethod(context, 'POST')
+        return this.#relayRequest(context, responses)
+      case '/responses/input_tokens':
+        requireMethod(context, 'POST')
+        return this.#relayRequest(context, responseTokens)
       case '/models': {
         requireMethod(context, 'GET')
+        if (isCodexCatalog(context)) return this.#sendJson(context, () => ({ models: [] }))
         if (!context.isAnthropic)
           return this.#sendJson(context, (caller) => modelListBody(ctx.catalog, caller))
         const query = new URLSearchParams(request.query)
@@ -180,6 +189,12 @@ export class Router {
       requireMethod(context, 'GET')
       const requestId = decodePathSegment(path.slice('/requests/'.length))
       return this.#sendJson(context, (caller) => requestBody(ctx, caller, requestId))
+    }
+    const missing = storedResponseError(method, path)
+    if (missing) {
+      return this.#sendJson(context, () => {
+        throw missing
+      })
     }
     throw apiError('not_found', { message: `Unknown endpoint: ${request.path.slice(0, 200)}.` })
   }
@@ -241,7 +256,7 @@ export class Router {
       const address = this.apiKeys.clientAddress(incoming.peer, incoming.header('x-forwarded-for'))
       this.#deps.onUnauthenticated(address)
     }
-    const isRelayed = /\/(?:chat\/completions|messages)$/.test(path)
+    const isRelayed = /\/(?:chat\/completions|messages|responses)$/.test(path)
     if (isRelayed && isAuthenticated(context) && !context.isAdmitted) this.#deps.onRejected(error, context)
     if (response.isStarted || response.isDisconnected) return
     const headers = [...jsonHeaders, ...context.headers, ...errorHeaders(error)]
@@ -259,8 +274,13 @@ function isAuthenticated(context: HttpRequestContext): context is AuthenticatedC
 
 /** Anthropic's clients send `anthropic-version` with every request. */
 function isAnthropicRequest(request: IncomingRequest, path: string): boolean {
-  if (path.endsWith('/chat/completions')) return false
+  if (path.endsWith('/chat/completions') || path.startsWith('/responses')) return false
   return /^\/messages(?:\/|$)/.test(path) || request.header('anthropic-version') !== undefined
+}
+
+/** Codex asks for a catalog of its own form; an empty one makes it use the one that it has. */
+function isCodexCatalog({ incoming: { query } }: HttpRequestContext): boolean {
+  return query.includes('client_version=') && new URLSearchParams(query).has('client_version')
 }
 
 function requireMethod({ incoming: { method }, headers }: HttpRequestContext, allowed: 'GET' | 'POST'): void {

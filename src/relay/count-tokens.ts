@@ -1,6 +1,6 @@
 /**
- * Counts the tokens of a request in Anthropic's format: by the upstream that would be tried first, if it has that
- * format, else by the estimate. It holds and charges nothing, but counts in the rate limits and, like a chat request,
+ * Counts the input tokens of a request: by the upstream that would be tried first, if it can count them, else by the
+ * estimate. It holds and charges nothing, but counts in the rate limits and, like a chat request,
  * needs a balance unless the model is free: it uses the operator's credential.
  */
 import { apiError } from '../errors.ts'
@@ -14,7 +14,7 @@ import type { RelayContext, RelayDeps } from './request-context.ts'
 import { UpstreamSelector } from './routing/upstream-selector.ts'
 import { apiErrorFromUpstream } from './routing/upstream-error.ts'
 import { renameModelInError } from './streaming/model-renaming.ts'
-import type { MessagesRequest } from './request/messages-request.ts'
+import type { CallerRequest } from './request/caller-format.ts'
 
 /** The maximum time to wait for a count. */
 const maxCountMs = 10_000
@@ -27,9 +27,8 @@ function tokenCounter(provider: Provider | undefined): Provider | null {
     buildRequest: provider.buildCountRequest,
     translation: {
       translateResponse(body) {
-        if (isObject(body) && typeof body['input_tokens'] === 'number')
-          return { response: body, identity: {} }
-        throw new Error('Not a token count.')
+        if (!isObject(body) || typeof body['input_tokens'] !== 'number') throw new Error('Not a token count.')
+        return { response: { usage: { prompt_tokens: body['input_tokens'] } }, identity: {} }
       },
       createStream() {
         throw new Error('A token count is not a stream.')
@@ -38,24 +37,27 @@ function tokenCounter(provider: Provider | undefined): Provider | null {
   }
 }
 
-/**
- * The body of the response. Throws an `ApiError` if the account has no balance, or if the provider rejects the request
- * as invalid.
- */
+/** `bytes`: the provider's response, if it has counted. */
+export interface TokenCount {
+  readonly tokens: number
+  readonly bytes: Buffer | null
+}
+
+/** Throws an `ApiError` if the account has no balance, or if the provider rejects the request as invalid. */
 export async function countTokens(
   deps: RelayDeps,
   { caller, model, response: writer }: RelayContext,
-  request: MessagesRequest,
-): Promise<Buffer | string> {
+  request: CallerRequest,
+): Promise<TokenCount> {
   const { health, ledger, now } = deps
   const isFree = maxCostOf(model.price, 1, 1, caller.priceFactorPpm) === 0n
   if (!isFree && (await ledger.balanceOf(caller.accountId)) <= 0n) throw apiError('insufficient_quota')
   const options = { health, latencyOf: () => null, conversation: null, now, random: Math.random }
   const first = new UpstreamSelector([model], options).next(true)
-  if (!first) return estimateResponse(request)
+  if (!first) return estimatedCount(request)
   const { upstream, upstreamModel } = first.route
   const provider = tokenCounter(providerForModel(upstream.provider, upstreamModel))
-  if (!provider) return estimateResponse(request)
+  if (!provider) return estimatedCount(request)
   const { credential } = first.credential
   const body = request.encodingFor(provider)
   const call = { provider, body, model: upstreamModel, credential, nowMs: now() }
@@ -66,12 +68,15 @@ export async function countTokens(
   attempt.send()
   const result = await attempt.result
   writer.onDisconnect = null
-  if (result.kind === 'buffered') return result.bytes
+  if (result.kind === 'buffered') return { tokens: result.meter.usage?.input ?? 0, bytes: result.bytes }
   if (result.kind === 'error' && result.error.kind === 'request')
     throw apiErrorFromUpstream(renameModelInError(result.error, first.route))
-  return estimateResponse(request)
+  return estimatedCount(request)
 }
 
-function estimateResponse(request: MessagesRequest): string {
-  return JSON.stringify({ input_tokens: request.inputTokens(), sluice: { source: 'estimate' } })
+function estimatedCount(request: CallerRequest): TokenCount {
+  return { tokens: request.inputTokens(), bytes: null }
 }
+
+/** What marks a count that no provider has made. */
+export const estimateMark = { sluice: { source: 'estimate' } }

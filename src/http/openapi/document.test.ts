@@ -35,6 +35,8 @@ describe('openapiDocument', () => {
     )
     for (const path of [
       '/v1/chat/completions',
+      '/v1/responses',
+      '/v1/responses/input_tokens',
       '/v1/messages',
       '/v1/messages/count_tokens',
       '/v1/models',

@@ -6,6 +6,7 @@ import type { Endpoint } from '../api/endpoint.ts'
 import { describeEndpoints } from './endpoints.ts'
 import { statusPaths } from './status.ts'
 import { messagesPaths } from './anthropic.ts'
+import { responsesPaths } from './responses.ts'
 import {
   amount,
   jsonResponse,
@@ -236,7 +237,13 @@ export function openapiDocument(adminPath: string, endpoints: readonly Endpoint[
     servers: [{ url: '/' }],
     security: [{ admin: [] }],
     tags: [{ name: 'Relay' }, { name: 'Administration' }, { name: 'Operation' }, { name: 'Status' }],
-    paths: { ...relayPaths, ...messagesPaths, ...operationPaths, ...Object.fromEntries(adminPaths) },
+    paths: {
+      ...relayPaths,
+      ...responsesPaths(error),
+      ...messagesPaths,
+      ...operationPaths,
+      ...Object.fromEntries(adminPaths),
+    },
     components: {
       ...components,
       securitySchemes: {

@@ -46,6 +46,7 @@ const everyName: Readonly<Record<HeaderName, true>> = {
   host: true,
   'sec-fetch-site': true,
   'access-control-request-headers': true,
+  upgrade: true,
 }
 /** All headers that handlers may read. */
 export const headerNames = Object.keys(everyName) as HeaderName[]

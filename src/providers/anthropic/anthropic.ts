@@ -7,7 +7,7 @@ import { anthropicTranslation } from './anthropic-response.ts'
 import { buildAnthropicBody } from './anthropic-request.ts'
 import { parseModelNames } from '../openai/openai-format.ts'
 import { parseChatRequest, requireSingleResult } from '../chat-request.ts'
-import { getObject, getString, isObject, type Json } from '../json-fields.ts'
+import { getObject, getString, isObject, omitUndefined, type Json } from '../json-fields.ts'
 import {
   modelListRequest,
   modelRequest,
@@ -33,6 +33,14 @@ function requestTo(call: UpstreamCall, path: string, body: Json | readonly Buffe
   return modelRequest(call, `${call.baseUrl}/${path}`, headers, body)
 }
 
+/** Of a request in another format: the fields that are counted, which are all that the endpoint takes. */
+function buildCountBody(call: UpstreamCall): Json {
+  const { model, modelMaximumTokens } = call
+  const body = buildAnthropicBody(parseChatRequest(call), { model, modelMaximumTokens, stream: false })
+  const { messages, system, tools, tool_choice, thinking } = body
+  return omitUndefined({ model, messages, system, tools, tool_choice, thinking })
+}
+
 export const anthropic: Provider = {
   name: 'anthropic',
   title: 'Anthropic',
@@ -48,8 +56,8 @@ export const anthropic: Provider = {
     return requestTo(call, 'messages', body)
   },
   buildCountRequest(call: UpstreamCall): OutgoingRequest {
-    const body = call.body.native?.encode({ model: call.model, maximumTokens: null }) ?? []
-    return requestTo(call, 'messages/count_tokens', body)
+    const native = call.body.native?.encode({ model: call.model, maximumTokens: null })
+    return requestTo(call, 'messages/count_tokens', native ?? buildCountBody(call))
   },
   translation: anthropicTranslation,
   buildModelListRequest: ({ baseUrl, credential }) =>

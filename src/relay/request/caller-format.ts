@@ -66,6 +66,14 @@ export interface StreamEncoder {
   finalEvents(conclusion: StreamConclusion): Buffer[]
   /** The response to which the stream adds up; absent if its events are sent. */
   collected?(): Readonly<Record<string, unknown>>
+  /** The last event of a stream that is cut, where it depends on what was sent; else that of the format. */
+  errorEvents?(error: ApiError, cut: StreamCut): Buffer
+}
+
+/** Where a stream is cut: events up to this many output tokens were sent. `usage` null: nothing is billed. */
+export interface StreamCut {
+  readonly sentTokens: number
+  readonly usage: Usage | null
 }
 
 export interface StreamConclusion {

@@ -11,7 +11,7 @@ import { inputEstimateForHold } from './token-estimate.ts'
 const maxImageTokens = 48_169
 
 /** Fields with definitions for which providers add instructions of their own, in the formats of OpenAI and Anthropic. */
-const instructedFields = ['tools', 'functions', 'response_format', 'output_config', 'output_format']
+const instructedFields = ['tools', 'functions', 'response_format', 'text', 'output_config', 'output_format']
 
 type MeasuredRequest = Pick<CallerRequest, 'bytes' | 'embedded' | 'restricted' | 'parsed' | 'maxOutputTokens'>
 

@@ -1,7 +1,7 @@
 /**
- * Scans `messages` and `tools` in the same pass as the body: validates that every message is an object with a role,
- * measures embedded images, audio and files, and finds reasoning that is sent back, and tools that are no functions. The
- * provider validates everything else.
+ * Scans `messages`, or `input` of the Responses API, and `tools` in the same pass as the body: validates that every
+ * message is an object with a role, measures embedded images, audio and files, and finds reasoning that is sent back, and
+ * tools that are no functions. The provider validates everything else.
  */
 import { apiError } from '../../errors.ts'
 import type { JsonCursor } from '../../lib/json/json-cursor.ts'
@@ -27,20 +27,26 @@ export interface Span {
   readonly end: number
 }
 
-/** Visits `messages` during a scan. Each scan needs a new one. */
+export interface MessageScannerOptions {
+  /** A field `data` that does not start as an image or a document is plain text (Anthropic's format). */
+  readonly knownDataOnly?: boolean
+  /** The field with the conversation. `input` may be a text, and its items need no role. */
+  readonly list?: 'messages' | 'input'
+}
+
+/** Visits the conversation during a scan. Each scan needs a new one. */
 export class MessageScanner implements JsonValueVisitor {
   readonly #knownDataOnly: boolean
+  readonly #list: 'messages' | 'input'
   #count = 0
   #error: { param: string; message: string } | undefined
   #embedded: EmbeddedDataCounter | undefined
   #thinking: Span[] | undefined
   #otherTools: readonly ToolSpan[] | undefined
 
-  /**
-   * `knownDataOnly`: a field `data` that does not start as an image or a document is plain text (Anthropic's format).
-   */
-  constructor({ knownDataOnly } = { knownDataOnly: false }) {
+  constructor({ knownDataOnly = false, list = 'messages' }: MessageScannerOptions = {}) {
     this.#knownDataOnly = knownDataOnly
+    this.#list = list
   }
 
   /** Data in the messages' content parts. */
@@ -62,19 +68,29 @@ export class MessageScanner implements JsonValueVisitor {
   validate(): void {
     if (this.#error !== undefined) throw apiError('invalid_request', this.#error)
     if (this.#count > 0) return
+    const allowed = this.#list === 'input' ? 'a non-empty string or array' : 'a non-empty array'
     throw apiError('invalid_request', {
-      param: 'messages',
-      message: 'Invalid `messages`: must be a non-empty array.',
+      param: this.#list,
+      message: `Invalid \`${this.#list}\`: must be ${allowed}.`,
     })
   }
 
   visit(key: string, cursor: JsonCursor): void {
     if (key === 'tools') this.#otherTools = scanTools(cursor)
-    if (key !== 'messages' || cursor.text[cursor.at] !== openBracket) return
+    if (key !== this.#list) return
+    if (cursor.text[cursor.at] === quote && this.#list === 'input') return this.#scanText(cursor)
+    if (cursor.text[cursor.at] !== openBracket) return
     for (let more = cursor.enterArray(); more; more = cursor.nextElement()) {
       this.#scanMessage(cursor)
       this.#count++
     }
+  }
+
+  /** The text stands for one message. */
+  #scanText(cursor: JsonCursor): void {
+    const start = cursor.at
+    cursor.skipValue()
+    if (cursor.at - start > '""'.length) this.#count = 1
   }
 
   #scanMessage(cursor: JsonCursor): void {
@@ -83,7 +99,7 @@ export class MessageScanner implements JsonValueVisitor {
       cursor.skipValue()
       return
     }
-    let hasRole = false
+    let hasRole = this.#list === 'input'
     for (let more = cursor.enterObject(); more; more = cursor.nextMember()) {
       cursor.readKey()
       const first = cursor.text[cursor.at]
@@ -92,7 +108,7 @@ export class MessageScanner implements JsonValueVisitor {
       // OpenAI's name of an earlier response in audio, by its id.
       if (first === openBrace && cursor.isKey('audio')) this.#counter.hasReferences = true
       if (first !== openBracket) cursor.skipValue()
-      else if (cursor.isKey('content')) this.#scanParts(cursor)
+      else if (cursor.isKey('content') || cursor.isKey('output')) this.#scanParts(cursor)
       else this.#scanList(cursor)
     }
     if (!hasRole) this.#setError('.role', 'a string')
@@ -106,7 +122,7 @@ export class MessageScanner implements JsonValueVisitor {
   }
 
   #setError(path: string, allowed: string): void {
-    const param = `messages[${this.#count}]${path}`
+    const param = `${this.#list}[${this.#count}]${path}`
     this.#error ??= { param, message: `Invalid \`${param}\`: must be ${allowed}.` }
   }
 

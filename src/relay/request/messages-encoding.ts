@@ -5,10 +5,9 @@ import { translateMessagesRequest } from '../../formats/messages-request.ts'
 import { MessagesStreamEncoder } from '../../formats/messages-stream.ts'
 import { capabilitiesOf } from '../../formats/provider-capabilities.ts'
 import type { Json } from '../../providers/json-fields.ts'
-import { hintsRejectedBy } from '../../providers/openai/openai-models.ts'
-import type { BodyEdits, Chunk, NativeRequest, Provider } from '../../providers/provider.ts'
-import { withoutHints } from '../../providers/request-hints.ts'
+import type { BodyEdits, Chunk, NativeRequest } from '../../providers/provider.ts'
 import type { CallerRequest, StreamEncoder, RequestEncoding } from './caller-format.ts'
+import { TranslatedEncoding } from './translated-encoding.ts'
 import type { UsageMeter } from '../streaming/usage-meter.ts'
 
 type MessagesSource = CallerRequest & NativeRequest & { readonly maxOutputTokens: number }
@@ -39,36 +38,9 @@ export class PassthroughMessagesEncoding implements RequestEncoding {
 }
 
 /** For any other provider: translated to and from the OpenAI format. */
-export class TranslatedMessagesEncoding implements RequestEncoding {
-  readonly isPassthrough = false
-  readonly stream: boolean
-  readonly maxOutputField = null
-  readonly callerMaximumTokens: number
-  readonly #request: MessagesSource
-  readonly #provider: Provider
-  #chat: Json | undefined
-
-  constructor(request: MessagesSource, provider: Provider) {
-    this.stream = request.stream
-    this.callerMaximumTokens = request.maxOutputTokens
-    this.#request = request
-    this.#provider = provider
-  }
-
-  /** Throws `UnsupportedFeatureError` for features that only Anthropic has. */
-  parsed(): Json {
-    this.#chat ??= translateMessagesRequest(this.#request.parsed(), capabilitiesOf(this.#provider))
-    return this.#chat
-  }
-
-  encode({ model, maximum, withoutFields, extra }: BodyEdits): Buffer[] {
-    const known = withoutHints(this.parsed(), hintsRejectedBy(model))
-    const { max_tokens: _unnamed, ...chat } = withoutHints(known, withoutFields)
-    const tokens = Math.min(maximum?.tokens ?? Infinity, this.callerMaximumTokens)
-    const options =
-      this.stream && !withoutFields?.has('stream_options') ? { stream_options: { include_usage: true } } : {}
-    const body = { ...chat, ...extra, model, ...options, [maximum?.field ?? 'max_tokens']: tokens }
-    return [Buffer.from(JSON.stringify(body))]
+export class TranslatedMessagesEncoding extends TranslatedEncoding {
+  protected translate(): Json {
+    return translateMessagesRequest(this.request.parsed(), capabilitiesOf(this.provider))
   }
 
   encodeResponse(response: Chunk): Json {
@@ -80,9 +52,9 @@ export class TranslatedMessagesEncoding implements RequestEncoding {
   }
 
   get #context(): ResponseContext {
-    const request = this.#request
+    const { request } = this
     return {
-      provider: this.#provider.name,
+      provider: this.provider.name,
       request: request.parsed(),
       inputTokens: () => request.inputTokens(),
     }

@@ -28,7 +28,7 @@ export interface RequestFields {
 
 const maxModelLength = 256
 
-interface NumberBounds {
+export interface NumberBounds {
   readonly min: number
   readonly max: number
   readonly isInteger?: boolean
@@ -110,8 +110,12 @@ export function parseModel(body: Buffer, member: JsonMember): string {
   return model
 }
 
-export function parseNumber(body: Buffer, member: JsonMember): number | undefined {
-  const rule = numberBounds.get(member.key)
+/** `rule`: by default that of the chat format's field; without one, the number is not validated. */
+export function parseNumber(
+  body: Buffer,
+  member: JsonMember,
+  rule = numberBounds.get(member.key),
+): number | undefined {
   if (rule === undefined) return undefined
   const { min, max, isInteger = false } = rule
   const first = body[member.start] ?? 0

@@ -12,6 +12,7 @@ import { hashText } from './load-balancing.ts'
 const maxMessages = 8
 
 function conversationStart(messages: unknown): string {
+  if (typeof messages === 'string') return messages
   if (!Array.isArray(messages)) return ''
   const first = messages.findIndex((message: unknown) => isUserMessage(message))
   return JSON.stringify(messages.slice(0, Math.min(first + 1 || maxMessages, maxMessages)))
@@ -23,9 +24,10 @@ function isUserMessage(message: unknown): boolean {
 
 /** Identifies the conversation among those of one account. */
 export function conversationHash(account: string, request: CallerRequest): number {
-  const { prompt_cache_key: key, user: named, metadata, system, messages } = request.parsed()
+  const { prompt_cache_key: key, user: named, metadata, ...parsed } = request.parsed()
   const user = named ?? (isObject(metadata) ? metadata['user_id'] : undefined)
   if (typeof key === 'string' && key !== '') return hashText(`${account} key ${key}`)
   if (typeof user === 'string' && user !== '') return hashText(`${account} user ${user}`)
+  const { system = parsed['instructions'], messages = parsed['input'] } = parsed
   return hashText(`${account} ${JSON.stringify(system)} ${conversationStart(messages)}`)
 }

@@ -8,6 +8,7 @@ import type { Usage } from '../../ledger/price.ts'
 import { billFromStream } from '../bill.ts'
 import { apiErrorForEnd, type EndReason } from '../end-reason.ts'
 import { idempotentDrain } from '../idempotency.ts'
+import type { StreamCut } from '../request/caller-format.ts'
 import type { HoldGranted } from '../ledger-client.ts'
 import type { DrainBounds, RelayContext, RelayDeps } from '../request-context.ts'
 import type { Failover } from '../routing/failover.ts'
@@ -194,7 +195,8 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
     this.isEnded = true
     this.#flowControl.stop()
     const { isStarted } = this.#context.response
-    if (isStarted) this.#writer.end([this.#errorEvent(error)])
+    const cut = { sentTokens: this.#writer.sentTokens, usage: null }
+    if (isStarted) this.#writer.end([this.#errorEvent(error, cut)])
     else this.#writer.stop()
     return isStarted
   }
@@ -223,7 +225,10 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
   /** For an incomplete response: an error event, and nothing that marks it as complete. */
   #finalEventsFor(endReason: EndReason, charge: bigint, usage: Usage): Buffer[] {
     const isOutOfCredit = endReason.kind === 'out-of-credit'
-    if (endReason.kind !== 'complete' && !isOutOfCredit) return [this.#errorEvent(apiErrorForEnd(endReason))]
+    if (endReason.kind !== 'complete' && !isOutOfCredit) {
+      const sentTokens = endReason.kind === 'store-unavailable' ? this.#writer.sentTokens : this.paidTokens
+      return [this.#errorEvent(apiErrorForEnd(endReason), { sentTokens, usage })]
+    }
     return (
       this.#stream?.encoder.finalEvents({
         isOutOfCredit,
@@ -234,7 +239,8 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
     )
   }
 
-  #errorEvent(error: ApiError): Buffer {
-    return this.#context.request.format.errorEvent(error, this.#context.id)
+  #errorEvent(error: ApiError, cut: StreamCut): Buffer {
+    const { request, id } = this.#context
+    return this.#stream?.encoder.errorEvents?.(error, cut) ?? request.format.errorEvent(error, id)
   }
 }

@@ -1,0 +1,121 @@
+/** Encodes a stream in the OpenAI format as a stream of the Responses API, chunk by chunk. */
+import { apiError, type ApiError } from '../errors.ts'
+import { getObject, getObjects, getString, isObject, type Json } from '../providers/json-fields.ts'
+import type { TokenUsage } from '../providers/usage.ts'
+import { encodeResponsesEvent, ResponsesEventLog, type SentPart } from './responses-event-log.ts'
+import {
+  endingOf,
+  responseHead,
+  responseObject,
+  type ResponseEnding,
+  type ResponseHead,
+  type ResponsesContext,
+} from './responses-object.ts'
+import { OutputItems } from './responses-output.ts'
+
+const doneEvent = Buffer.from('data: [DONE]\n\n')
+
+/** How a settled response ended: by itself, or because the account ran out of credit after `paidTokens`. */
+export interface ResponsesConclusion {
+  readonly isOutOfCredit: boolean
+  readonly paidTokens: number
+  readonly usage: TokenUsage
+}
+
+/** What an incomplete stream has sent: events up to this many output tokens. `usage` null: nothing is billed. */
+export interface CutStream {
+  readonly sentTokens: number
+  readonly usage: TokenUsage | null
+}
+
+interface FailedResponse extends SentPart {
+  readonly head: ResponseHead
+  readonly usage: TokenUsage | null
+}
+
+/** The events that end a response in the middle: `error` and `response.failed`, with the whole response. */
+function failedEvents(error: ApiError, request: Json, failed: FailedResponse): Buffer {
+  const { type, code, message, param } = error.toBody().error
+  const { head, output, usage, nextNumber } = failed
+  const response = responseObject(head, request, {
+    ending: { status: 'failed', code, message },
+    output,
+    usage,
+  })
+  return Buffer.concat([
+    encodeResponsesEvent('error', nextNumber, { error: { type, code, message, param } }),
+    encodeResponsesEvent('response.failed', nextNumber + 1, { response }),
+  ])
+}
+
+/** The end of a response of which nothing has been sent. */
+export function failedBeforeStart(error: ApiError, request: Json): Buffer {
+  const head = responseHead({}, request)
+  return failedEvents(error, request, { head, output: [], usage: null, nextNumber: 0 })
+}
+
+export class ResponsesStreamEncoder {
+  readonly #request: Json
+  readonly #meter: { readonly tokens: number }
+  readonly #log = new ResponsesEventLog()
+  readonly #items: OutputItems
+  #head: ResponseHead | null = null
+  #ending: ResponseEnding | null = null
+
+  /** `meter` must have read each chunk before it is encoded. */
+  constructor(context: ResponsesContext, meter: { readonly tokens: number }) {
+    this.#request = context.request
+    this.#meter = meter
+    this.#items = new OutputItems(context, this.#log)
+  }
+
+  encode(chunk: unknown): Buffer | null {
+    if (!isObject(chunk)) return null
+    this.#log.tokens = this.#meter.tokens
+    this.#start(chunk)
+    const [choice] = getObjects(chunk, 'choices')
+    if (choice) this.#onChoice(choice)
+    return this.#log.take()
+  }
+
+  finalEvents({ isOutOfCredit, paidTokens, usage }: ResponsesConclusion): Buffer[] {
+    // Clients would repeat an incomplete response, which cannot be paid.
+    if (isOutOfCredit)
+      return [this.errorEvents(apiError('insufficient_quota'), { sentTokens: paidTokens, usage })]
+    this.#start({})
+    const ending = this.#ending ?? endingOf(undefined)
+    if (!this.#ending) this.#items.finish('completed')
+    this.#emitResponse(`response.${ending.status}`, ending, usage)
+    const rest = this.#log.take()
+    return [...(rest ? [rest] : []), doneEvent]
+  }
+
+  /** The last events of a stream that is cut. */
+  errorEvents(error: ApiError, { sentTokens, usage }: CutStream): Buffer {
+    const head = this.#head ?? responseHead({}, this.#request)
+    return failedEvents(error, this.#request, { head, usage, ...this.#log.sentBy(sentTokens) })
+  }
+
+  #start(chunk: Json): void {
+    if (this.#head) return
+    this.#head = responseHead(chunk, this.#request)
+    this.#emitResponse('response.created', null, null)
+    this.#emitResponse('response.in_progress', null, null)
+  }
+
+  #emitResponse(type: string, ending: ResponseEnding | null, usage: TokenUsage | null): void {
+    if (!this.#head) return
+    const { output } = this.#log
+    this.#log.onEvent(type, {
+      response: responseObject(this.#head, this.#request, { ending, output, usage }),
+    })
+  }
+
+  #onChoice(choice: Json): void {
+    this.#items.addDelta(getObject(choice, 'delta') ?? {})
+    const finish = getString(choice, 'finish_reason') ?? ''
+    if (this.#ending !== null || finish === '') return
+    this.#ending = endingOf(finish)
+    this.#items.finish(this.#ending.status === 'completed' ? 'completed' : 'incomplete')
+  }
+}

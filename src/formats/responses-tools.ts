@@ -1,0 +1,175 @@
+/**
+ * Translates the tools of a Responses request into functions of the OpenAI format. A `custom` tool, whose input is free
+ * text, becomes a function with one string; a function of a `namespace` gets a qualified name. Responses are mapped back
+ * by the names that the functions got.
+ */
+import {
+  getObject,
+  getObjects,
+  getString,
+  isObject,
+  omitUndefined,
+  type Json,
+} from '../providers/json-fields.ts'
+import { UnsupportedFeatureError } from '../providers/provider.ts'
+import { isStrictSchema } from './strict-schema.ts'
+import { shortToolName } from './tool-names.ts'
+
+/** A tool that the caller runs, and its path in the request. */
+export interface CallerTool {
+  readonly kind: 'function' | 'custom'
+  readonly name: string
+  readonly namespace: string | undefined
+  readonly tool: Json
+}
+
+/** The parameter of a function that stands for a `custom` tool. */
+const inputParameter = 'input'
+const customParameters: Json = {
+  type: 'object',
+  properties: { [inputParameter]: { type: 'string' } },
+  required: [inputParameter],
+  additionalProperties: false,
+}
+
+/** The name of a tool as the provider gets it: qualified by its namespace, with the characters that all accept. */
+export function functionName(name: string, namespace: string | undefined): string {
+  const qualified = namespace === undefined ? name : `${namespace}__${name}`
+  return shortToolName(qualified.replaceAll(/[^\w-]/g, '_'))
+}
+
+/** The arguments of the function that stands for a `custom` tool. */
+export function encodeCustomInput(input: string): string {
+  return JSON.stringify({ [inputParameter]: input })
+}
+
+/** The input of a `custom` tool; text that is not what the function asks for is the input itself. */
+export function parseCustomInput(text: string): string {
+  try {
+    const parsed: unknown = JSON.parse(text)
+    return (isObject(parsed) ? getString(parsed, inputParameter) : undefined) ?? text
+  } catch {
+    return text
+  }
+}
+
+/** Does the model decide whether it calls a tool? Then it can do without a search. */
+function isChoiceFree({ tool_choice: choice }: Json): boolean {
+  return choice === undefined || choice === null || choice === 'auto'
+}
+
+function parseTool(value: unknown, path: string, namespace?: string): CallerTool {
+  if (!isObject(value)) throw new UnsupportedFeatureError(path, 'must be an object')
+  const kind = value['type']
+  if (kind !== 'function' && kind !== 'custom') {
+    const type = getString(value, 'type') ?? 'the tool'
+    throw new UnsupportedFeatureError(path, `${type} is not supported by the provider of this model`)
+  }
+  const name = getString(value, 'name')
+  if (name === undefined) throw new UnsupportedFeatureError(`${path}.name`, 'must be a string')
+  return { kind, name, namespace, tool: value }
+}
+
+function parseToolList(list: unknown, path: string, isSearchOptional: boolean): CallerTool[] {
+  if (list === undefined || list === null) return []
+  if (!Array.isArray(list)) throw new UnsupportedFeatureError(path, 'must be an array')
+  return list.flatMap((value: unknown, index): CallerTool | CallerTool[] => {
+    const each = `${path}[${index}]`
+    const type = isObject(value) ? (getString(value, 'type') ?? '') : ''
+    if (isObject(value) && type === 'namespace') {
+      const { tools } = value
+      const name = getString(value, 'name')
+      if (name === undefined) throw new UnsupportedFeatureError(`${each}.name`, 'must be a string')
+      if (!Array.isArray(tools)) throw new UnsupportedFeatureError(`${each}.tools`, 'must be an array')
+      return tools.map((inner, at) => parseTool(inner, `${each}.tools[${at}]`, name))
+    }
+    return isSearchOptional && type.startsWith('web_search') ? [] : parseTool(value, each)
+  })
+}
+
+/**
+ * The tools that the caller runs, also those that an item of the input adds. Searches, which Codex offers in every
+ * request, are left out if the model need not search. Throws `UnsupportedFeatureError` for other tools.
+ */
+export function parseCallerTools(request: Json): CallerTool[] {
+  const isSearchOptional = isChoiceFree(request)
+  const tools = parseToolList(request['tools'], 'tools', isSearchOptional)
+  const { input } = request
+  if (!Array.isArray(input)) return tools
+  for (const [index, item] of input.entries()) {
+    if (isObject(item) && item['type'] === 'additional_tools')
+      tools.push(...parseToolList(item['tools'], `input[${index}].tools`, isSearchOptional))
+  }
+  return tools
+}
+
+/** The tools by the names that their functions got. */
+export function toolsByFunctionName(request: Json): ReadonlyMap<string, CallerTool> {
+  return new Map(
+    parseCallerTools(request).map((tool) => [functionName(tool.name, tool.namespace), tool] as const),
+  )
+}
+
+/** The description of a custom tool, with the grammar of its input, if it has one. */
+function describeCustomTool(tool: Json): string {
+  const format = getObject(tool, 'format') ?? {}
+  const definition = getString(format, 'definition')
+  const grammar =
+    definition === undefined
+      ? undefined
+      : `The input must match this ${getString(format, 'syntax') ?? ''} grammar:\n${definition}`
+  const texts = [getString(tool, 'description'), grammar, 'Pass the whole input as plain text.']
+  return texts.filter((text) => text !== undefined && text !== '').join('\n\n')
+}
+
+function encodeTool({ kind, name, namespace, tool }: CallerTool): Json {
+  const isCustom = kind === 'custom'
+  const parameters = isCustom ? customParameters : getObject(tool, 'parameters')
+  const isStrict = !isCustom && tool['strict'] === true && isStrictSchema(parameters ?? {})
+  const about = {
+    name: functionName(name, namespace),
+    description: isCustom ? describeCustomTool(tool) : getString(tool, 'description'),
+    parameters,
+    strict: isStrict ? true : undefined,
+  }
+  return { type: 'function', function: omitUndefined(about) }
+}
+
+function chosenName(choice: Json): string {
+  return functionName(getString(choice, 'name') ?? '', getString(choice, 'namespace'))
+}
+
+interface ToolSelection {
+  readonly tools: readonly CallerTool[]
+  readonly choice: unknown
+}
+
+function selectTools(tools: readonly CallerTool[], choice: unknown): ToolSelection {
+  if (choice === undefined || choice === null) return { tools, choice: undefined }
+  if (choice === 'auto' || choice === 'none' || choice === 'required') return { tools, choice }
+  switch (isObject(choice) ? choice['type'] : undefined) {
+    case 'function':
+    case 'custom':
+      return { tools, choice: { type: 'function', function: { name: chosenName(choice as Json) } } }
+    case 'allowed_tools': {
+      const { mode } = choice as Json
+      const allowed = new Set(getObjects(choice as Json, 'tools').map(chosenName))
+      const selected = tools.filter(({ name, namespace }) => allowed.has(functionName(name, namespace)))
+      return { tools: selected, choice: mode === 'required' ? mode : 'auto' }
+    }
+    default:
+      throw new UnsupportedFeatureError('tool_choice', 'not supported by the provider of this model')
+  }
+}
+
+/** Translates `tools`, `tool_choice` and `parallel_tool_calls`. Throws `UnsupportedFeatureError`. */
+export function translateTools(request: Json): Json {
+  const { tools, choice } = selectTools(parseCallerTools(request), request['tool_choice'])
+  if (tools.length === 0) return {}
+  const parallel = request['parallel_tool_calls']
+  return {
+    tools: tools.map(encodeTool),
+    tool_choice: choice,
+    parallel_tool_calls: typeof parallel === 'boolean' ? parallel : undefined,
+  }
+}

@@ -1,0 +1,20 @@
+/** Encodes results of tools in the OpenAI format. */
+import { getString, type Json } from '../providers/json-fields.ts'
+
+/** The message with a result, and the parts that it cannot contain: they follow in a user message that names the call. */
+export interface EncodedToolResult {
+  readonly message: Json
+  readonly images: readonly Json[]
+}
+
+/** `id`: of the call. `parts`: of the result, in the OpenAI format. */
+export function encodeToolResult(id: string, parts: readonly Json[], isError = false): EncodedToolResult {
+  const images = parts.filter((part) => part['type'] !== 'text')
+  const texts = parts.map((part) => getString(part, 'text') ?? '').filter((text) => text !== '')
+  const joined = texts.join('\n\n')
+  const title = { type: 'text', text: `What the tool answered to call ${id}:` }
+  return {
+    message: { role: 'tool', tool_call_id: id, content: isError ? `Error: ${joined}` : joined },
+    images: images.length > 0 ? [title, ...images] : [],
+  }
+}

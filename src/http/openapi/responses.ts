@@ -1,0 +1,117 @@
+/** The description of OpenAI's Responses API for `/openapi.json`. */
+import {
+  amount,
+  content,
+  count,
+  errorResponses,
+  idempotencyKey,
+  jsonResponse,
+  object,
+  replayedHeader,
+  text,
+  withApiKey,
+  type Json,
+} from './schemas.ts'
+
+const nullableCount = { type: ['integer', 'null'] }
+const nullableObject = { type: ['object', 'null'] }
+const items = { type: 'array', items: object({ type: text }, []) }
+
+const request: Json = {
+  ...object(
+    {
+      model: text,
+      input: { type: ['string', 'array'], items: object({ type: text }, []), minItems: 1 },
+      instructions: { type: ['string', 'null'] },
+      max_output_tokens: { type: ['integer', 'null'], minimum: 16 },
+      stream: { type: 'boolean' },
+      tools: { type: 'array', items: object({ type: text }) },
+      tool_choice: { type: ['string', 'object'] },
+      parallel_tool_calls: { type: 'boolean' },
+      text: object({ format: { type: 'object' } }, []),
+      reasoning: object({ effort: { type: ['string', 'null'] } }, []),
+      temperature: { type: 'number' },
+      top_p: { type: 'number' },
+      metadata: { type: 'object' },
+      store: { const: false },
+    },
+    ['model', 'input'],
+  ),
+  additionalProperties: true,
+  description:
+    'No response is stored: `store: true`, `background: true`, `previous_response_id`, `conversation` and `prompt` return 400.',
+}
+
+const usage = object({
+  input_tokens: count,
+  input_tokens_details: object({ cached_tokens: count, cache_write_tokens: count }),
+  output_tokens: count,
+  output_tokens_details: object({ reasoning_tokens: count }),
+  total_tokens: count,
+})
+
+const response = object({
+  id: text,
+  object: { const: 'response' },
+  created_at: count,
+  completed_at: nullableCount,
+  status: { enum: ['in_progress', 'completed', 'incomplete', 'failed'] },
+  error: nullableObject,
+  incomplete_details: nullableObject,
+  model: text,
+  output: items,
+  usage: { ...usage, type: ['object', 'null'] },
+  max_output_tokens: nullableCount,
+  metadata: { type: 'object' },
+})
+
+/** `error`: the schema of errors in OpenAI's format. */
+export function responsesPaths(error: Json): Json {
+  const requestBody = { required: true, content: content(request) }
+  return {
+    '/v1/responses': {
+      post: {
+        ...withApiKey,
+        summary: 'Create a response (OpenAI’s Responses API)',
+        parameters: [idempotencyKey],
+        requestBody,
+        responses: {
+          200: {
+            description:
+              'The response, with its cost in `x-sluice-cost`. With `stream: true`, it is sent as named server-sent events up to `response.completed` or `response.incomplete`, and `data: [DONE]`; after an error, `error` and `response.failed` are the last events instead.',
+            headers: {
+              'x-request-id': { schema: text },
+              'x-sluice-cost': { schema: amount, description: 'Only in non-streaming responses.' },
+              ...replayedHeader,
+            },
+            content: { ...content(response), ...content(text, 'text/event-stream') },
+          },
+          ...errorResponses(error, 400, 401, 402, 403, 404, 409, 413, 422, 429, 500, 503),
+        },
+      },
+    },
+    '/v1/responses/input_tokens': {
+      post: {
+        ...withApiKey,
+        summary: 'Count the input tokens of a request, free of charge',
+        requestBody,
+        responses: {
+          200: jsonResponse(
+            'The count, with `sluice.source: "estimate"` if no provider counted the tokens.',
+            {
+              ...object(
+                {
+                  object: { const: 'response.input_tokens' },
+                  input_tokens: count,
+                  sluice: object({ source: { const: 'estimate' } }),
+                },
+                ['object', 'input_tokens'],
+              ),
+            },
+          ),
+          ...errorResponses(error, 400, 401, 402, 403, 404, 413, 429, 500, 503),
+        },
+      },
+    },
+  }
+}

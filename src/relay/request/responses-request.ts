@@ -1,0 +1,125 @@
+/**
+ * A request of OpenAI's Responses API (`POST /v1/responses`), parsed once from its bytes and validated where the relay
+ * depends on it. It is stateless: what refers to earlier responses, or asks to store this one, is rejected. Every
+ * upstream gets it translated into the OpenAI format of chat completions.
+ */
+import { apiError } from '../../errors.ts'
+import { failedBeforeStart } from '../../formats/responses-stream.ts'
+import type { JsonMember } from '../../lib/json/json-scanner.ts'
+import { keepAliveComment } from '../../lib/sse/sse-parser.ts'
+import type { Provider } from '../../providers/provider.ts'
+import type { CallerFormat, CallerRequest, RequestEncoding } from './caller-format.ts'
+import { MessageScanner } from './message-scanner.ts'
+import { scanBody, ScannedRequest, type ScannedBody } from './request-body.ts'
+import {
+  assertNoLookalike,
+  invalidModel,
+  parseBoolean,
+  parseModel,
+  parseNumber,
+  type NumberBounds,
+} from './request-fields.ts'
+import { TranslatedResponsesEncoding } from './responses-encoding.ts'
+import { estimateResponsesInput } from './responses-token-estimate.ts'
+import {
+  findRestricted,
+  KnownMembers,
+  noRestrictedFields,
+  type RestrictedField,
+} from './restricted-fields.ts'
+
+/** The bounds of OpenAI. */
+const outputBounds: NumberBounds = { min: 16, max: 2 ** 31, isInteger: true }
+/** They refer to what a provider would have to keep; only `false` is a value that asks for nothing. */
+const stateFields = new Set(['store', 'background', 'previous_response_id', 'conversation', 'prompt'])
+const chatMaximums = new Set(['max_tokens', 'max_completion_tokens'])
+const knownFields = new KnownMembers([
+  'model',
+  'input',
+  'stream',
+  'tools',
+  'max_output_tokens',
+  ...stateFields,
+  ...chatMaximums,
+])
+const nullByte = 0x6e
+const falseByte = 0x66
+
+interface ResponsesFields extends Pick<ResponsesRequest, 'model' | 'stream' | 'maxOutputTokens'> {
+  readonly restricted: readonly RestrictedField[]
+}
+
+/**
+ * Throws `invalid_json`, or `invalid_request` with the field in `param`. `isTokenCount`: the request is only to be
+ * counted, so it is not a stream.
+ */
+export function readResponsesRequest(body: Buffer, { isTokenCount = false } = {}): ResponsesRequest {
+  const scanned = scanBody(body, () => new MessageScanner({ list: 'input' }))
+  const fields = readResponsesFields(scanned.text, scanned.members)
+  scanned.scanner.validate()
+  return new ResponsesRequest(scanned, isTokenCount ? { ...fields, stream: false } : fields)
+}
+
+function readResponsesFields(body: Buffer, members: readonly JsonMember[]): ResponsesFields {
+  let model: string | undefined
+  let stream = false
+  let maxOutputTokens: number | null = null
+  const restricted: JsonMember[] = []
+  for (const member of members) {
+    const { key } = member
+    const rule = knownFields.get(key)
+    if (rule === undefined) assertNoLookalike(key, knownFields)
+    else if (body[member.start] === nullByte) continue
+    else if (rule !== null) restricted.push(member)
+    else if (stateFields.has(key)) assertStateless(body, member)
+    else if (chatMaximums.has(key)) throw chatMaximumError(key)
+    else if (key === 'model') model = parseModel(body, member)
+    else if (key === 'stream') stream = parseBoolean(body, member)
+    else if (key === 'max_output_tokens') maxOutputTokens = parseNumber(body, member, outputBounds) ?? null
+  }
+  if (model === undefined) throw invalidModel()
+  const found = restricted.length > 0 ? findRestricted(body, restricted) : noRestrictedFields
+  return { model, stream, maxOutputTokens, restricted: found }
+}
+
+function assertStateless(body: Buffer, { key, start }: JsonMember): void {
+  if (body[start] === falseByte) return
+  const message = `Invalid \`${key}\`: this API stores no responses. Remove it, and send the whole conversation in \`input\`.`
+  throw apiError('invalid_request', { param: key, message })
+}
+
+function chatMaximumError(key: string): Error {
+  const message = `Invalid \`${key}\`: the Responses API calls the maximum of output tokens \`max_output_tokens\`. Use that.`
+  return apiError('invalid_request', { param: key, message })
+}
+
+export class ResponsesRequest extends ScannedRequest implements CallerRequest {
+  readonly format: CallerFormat
+  readonly model: string
+  readonly stream: boolean
+  readonly n = 1
+  readonly maxOutputTokens: number | null
+  readonly restricted: readonly RestrictedField[]
+
+  constructor(scanned: ScannedBody, fields: ResponsesFields) {
+    super(scanned)
+    this.model = fields.model
+    this.stream = fields.stream
+    this.maxOutputTokens = fields.maxOutputTokens
+    this.restricted = fields.restricted
+    this.format = {
+      keepAlive: keepAliveComment,
+      errorEvent: (error) => failedBeforeStart(error, this.parsed()),
+      // The format defines `response.failed` as the end of a stream.
+      isCutAfter: () => false,
+    }
+  }
+
+  protected estimateInputTokens(): number {
+    return estimateResponsesInput(this.parsed())
+  }
+
+  encodingFor(provider: Provider): RequestEncoding {
+    return new TranslatedResponsesEncoding(this, provider)
+  }
+}
