@@ -3,9 +3,9 @@
  * the settings of the request, or their defaults.
  */
 import { newId } from '../lib/ids.ts'
-import { getNumber, getObject, getString, type Json } from '../providers/json-fields.ts'
+import { getNumber, getObject, getObjects, getString, type Json } from '../providers/json-fields.ts'
 import type { TokenUsage } from '../providers/usage.ts'
-import { parseCallerTools, type CallerTool } from './responses-tools.ts'
+import { isOptionalSearch } from './responses-tools.ts'
 
 /** What the translation of a response needs to know. */
 export interface ResponsesContext {
@@ -37,30 +37,11 @@ function encodeFunction(tool: Json): Json {
   return { ...tool, type: 'function', name, description, parameters, strict: strict === true }
 }
 
-/** The tools that the model could call; those of a namespace are in it. */
-function encodeTools(tools: readonly CallerTool[]): Json[] {
-  const namespaces = new Map<string, Json[]>()
-  const encoded: Json[] = []
-  for (const { kind, namespace, tool } of tools) {
-    const own = kind === 'function' ? encodeFunction(tool) : tool
-    const members = namespace === undefined ? encoded : namespaces.get(namespace)
-    if (members) members.push(own)
-    else if (namespace !== undefined) {
-      const list = [own]
-      namespaces.set(namespace, list)
-      encoded.push({ type: 'namespace', name: namespace, tools: list })
-    }
-  }
-  return encoded
-}
-
-function callerToolsOf(request: Json): readonly CallerTool[] {
-  try {
-    return parseCallerTools(request)
-  } catch {
-    // The error of a request that no provider took is sent with its settings, too.
-    return []
-  }
+/** The tools of the request, without searches that were left out. */
+function encodeTools(request: Json): Json[] {
+  return getObjects(request, 'tools')
+    .filter((tool) => !isOptionalSearch(tool, request))
+    .map((tool) => (tool['type'] === 'function' ? encodeFunction(tool) : tool))
 }
 
 function encodeText(request: Json): Json {
@@ -123,7 +104,7 @@ function encodeSettings(request: Json): Json {
     frequency_penalty: getNumber(request, 'frequency_penalty') ?? 0,
     text: encodeText(request),
     tool_choice: request['tool_choice'] ?? 'auto',
-    tools: encodeTools(callerToolsOf(request)),
+    tools: encodeTools(request),
     truncation: 'disabled',
     user: getString(request, 'user') ?? null,
     metadata: getObject(request, 'metadata') ?? {},

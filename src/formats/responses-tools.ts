@@ -53,9 +53,10 @@ export function parseCustomInput(text: string): string {
   }
 }
 
-/** Does the model decide whether it calls a tool? Then it can do without a search. */
-function isChoiceFree({ tool_choice: choice }: Json): boolean {
-  return choice === undefined || choice === null || choice === 'auto'
+/** A search that is left out: the model decides whether it searches, so it can do without. */
+export function isOptionalSearch(tool: Json, { tool_choice: choice }: Json): boolean {
+  const isFree = choice === undefined || choice === null || choice === 'auto'
+  return isFree && (getString(tool, 'type') ?? '').startsWith('web_search')
 }
 
 function parseTool(value: unknown, path: string, namespace?: string): CallerTool {
@@ -70,20 +71,21 @@ function parseTool(value: unknown, path: string, namespace?: string): CallerTool
   return { kind, name, namespace, tool: value }
 }
 
-function parseToolList(list: unknown, path: string, isSearchOptional: boolean): CallerTool[] {
+function parseNamespace(namespace: Json, path: string): CallerTool[] {
+  const { tools } = namespace
+  const name = getString(namespace, 'name')
+  if (name === undefined) throw new UnsupportedFeatureError(`${path}.name`, 'must be a string')
+  if (!Array.isArray(tools)) throw new UnsupportedFeatureError(`${path}.tools`, 'must be an array')
+  return tools.map((tool, index) => parseTool(tool, `${path}.tools[${index}]`, name))
+}
+
+function parseToolList(list: unknown, path: string, request: Json): CallerTool[] {
   if (list === undefined || list === null) return []
   if (!Array.isArray(list)) throw new UnsupportedFeatureError(path, 'must be an array')
-  return list.flatMap((value: unknown, index): CallerTool | CallerTool[] => {
+  return list.flatMap((tool: unknown, index) => {
     const each = `${path}[${index}]`
-    const type = isObject(value) ? (getString(value, 'type') ?? '') : ''
-    if (isObject(value) && type === 'namespace') {
-      const { tools } = value
-      const name = getString(value, 'name')
-      if (name === undefined) throw new UnsupportedFeatureError(`${each}.name`, 'must be a string')
-      if (!Array.isArray(tools)) throw new UnsupportedFeatureError(`${each}.tools`, 'must be an array')
-      return tools.map((inner, at) => parseTool(inner, `${each}.tools[${at}]`, name))
-    }
-    return isSearchOptional && type.startsWith('web_search') ? [] : parseTool(value, each)
+    if (isObject(tool) && tool['type'] === 'namespace') return parseNamespace(tool, each)
+    return isObject(tool) && isOptionalSearch(tool, request) ? [] : [parseTool(tool, each)]
   })
 }
 
@@ -92,15 +94,13 @@ function parseToolList(list: unknown, path: string, isSearchOptional: boolean): 
  * request, are left out if the model need not search. Throws `UnsupportedFeatureError` for other tools.
  */
 export function parseCallerTools(request: Json): CallerTool[] {
-  const isSearchOptional = isChoiceFree(request)
-  const tools = parseToolList(request['tools'], 'tools', isSearchOptional)
   const { input } = request
-  if (!Array.isArray(input)) return tools
-  for (const [index, item] of input.entries()) {
-    if (isObject(item) && item['type'] === 'additional_tools')
-      tools.push(...parseToolList(item['tools'], `input[${index}].tools`, isSearchOptional))
-  }
-  return tools
+  const items: unknown[] = Array.isArray(input) ? input : []
+  const added = items.flatMap((item, index) => {
+    if (!isObject(item) || item['type'] !== 'additional_tools') return []
+    return parseToolList(item['tools'], `input[${index}].tools`, request)
+  })
+  return [...parseToolList(request['tools'], 'tools', request), ...added]
 }
 
 /** The tools by the names that their functions got. */
