@@ -8,7 +8,7 @@ describe('MessagesCollector', () => {
   const collectEvents = (events: readonly Json[]): Json => {
     const collector = new MessagesCollector()
     for (const event of events) collector.add(event)
-    return collector.message()
+    return collector.response()
   }
   const block = (index: number, start: Json, ...deltas: Json[]): Json[] => [
     { type: 'content_block_start', index, content_block: start },

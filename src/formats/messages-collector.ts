@@ -60,7 +60,7 @@ export class MessagesCollector {
   }
 
   /** The message to which the events add up. */
-  message(): Json {
+  response(): Json {
     const content = Array.from(this.#blocks.values(), ({ fields, input }) =>
       input === '' ? fields : { ...fields, input: parseInput(input) },
     )

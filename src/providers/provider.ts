@@ -89,7 +89,13 @@ export interface UpstreamSettings {
   readonly allowedFields?: readonly string[]
   /** Non-streaming responses are asked for as streams, and collected. */
   readonly collectStream?: boolean
+  /** What the upstream speaks beside chat completions; absent: what its provider does. */
+  readonly speaks?: readonly Spoken[]
 }
+
+/** An API that an upstream may speak beside chat completions. */
+export const spokenApis = ['responses', 'realtime', 'video'] as const
+export type Spoken = (typeof spokenApis)[number]
 
 export interface OutgoingRequest {
   readonly url: string
@@ -204,13 +210,17 @@ export interface Provider {
   /** The default base URL; `null`: the operator must set one. */
   readonly baseUrl: string | null
   /** The caller format, besides the OpenAI format, whose requests it accepts unchanged. */
-  readonly nativeFormat?: 'messages'
+  readonly nativeFormat?: 'messages' | 'responses'
+  /** What its upstreams speak beside chat completions, unless they say otherwise. */
+  readonly speaks?: readonly Spoken[]
   /** The upstream's names for models are names of deployments, which responses do not name. */
   readonly namesDeployments?: true
   /** The provider to use for a model that has another API format. */
   readonly forModel?: (model: string) => Provider | undefined
   /** Throws `UnsupportedFeatureError`. */
   buildRequest(call: UpstreamCall): OutgoingRequest
+  /** Builds a request of the Responses API from the caller's `native` request. */
+  readonly buildResponsesRequest?: (call: UpstreamCall) => OutgoingRequest
   /** Builds a request that counts the tokens of the caller's `native` request. */
   readonly buildCountRequest?: (call: UpstreamCall) => OutgoingRequest
   /** `null` if the credential itself is sent. Throws if the credential is not valid for this provider. */

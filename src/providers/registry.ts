@@ -8,7 +8,7 @@ import { bedrock } from './bedrock/bedrock.ts'
 import { openAICompatibleProvider } from './openai/openai-format.ts'
 import { cohere } from './cohere/cohere.ts'
 import { gemini } from './google/gemini.ts'
-import type { Provider } from './provider.ts'
+import type { Provider, Spoken, UpstreamSettings } from './provider.ts'
 import { vertex } from './google/vertex.ts'
 
 const openaiMaximumField = 'max_completion_tokens'
@@ -24,6 +24,7 @@ export const providers: readonly Provider[] = [
     title: 'OpenAI',
     baseUrl: 'https://api.openai.com/v1',
     maximumField: openaiMaximumField,
+    speaks: ['responses'],
   }),
   openAICompatible('openai-compatible', 'OpenAI-compatible (custom URL)', null),
   anthropic,
@@ -47,7 +48,12 @@ export const providers: readonly Provider[] = [
   openAICompatible('siliconflow', 'SiliconFlow', 'https://api.siliconflow.cn/v1'),
   openAICompatible('mistral', 'Mistral', 'https://api.mistral.ai/v1'),
   openAICompatible('groq', 'Groq', 'https://api.groq.com/openai/v1'),
-  openAICompatible('xai', 'xAI', 'https://api.x.ai/v1'),
+  openAICompatibleProvider({
+    name: 'xai',
+    title: 'xAI',
+    baseUrl: 'https://api.x.ai/v1',
+    speaks: ['responses'],
+  }),
   cohere,
   openAICompatible('together', 'Together', 'https://api.together.xyz/v1'),
   openAICompatible('fireworks', 'Fireworks', 'https://api.fireworks.ai/inference/v1'),
@@ -69,6 +75,11 @@ export const providerNames: readonly string[] = providers.map((provider) => prov
 /** The provider of this name; `undefined` if there is none. */
 export function findProvider(name: string): Provider | undefined {
   return byName.get(name)
+}
+
+/** Do the upstreams of this provider speak the API, as they or their provider say? */
+export function speaks(api: Spoken, provider: Provider, { speaks: own }: UpstreamSettings): boolean {
+  return (own ?? provider.speaks ?? []).includes(api)
 }
 
 /** The provider to use for a model; `undefined` if there is no provider of this name. */

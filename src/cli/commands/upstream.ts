@@ -25,6 +25,7 @@ const newUpstreamFields = {
   weight: 'weight',
   onAbort: 'on_abort',
   collectStream: 'collect_stream',
+  speaks: 'speaks',
   maxTokensField: 'max_tokens_field',
   allowedFields: 'allowed_fields',
   healthCheckMs: 'health_check_ms',
@@ -100,6 +101,7 @@ function configureAdd(command: Command): void {
     .option('--priority <number>', 'lower is tried first', parseInteger)
     .option('--weight <number>', 'share among upstreams of the same priority', parseInteger)
     .option('--on-abort <what>', 'cancel or drain the response if the caller disconnects')
+    .option('--speaks <apis>', 'APIs besides chat completions, e.g. responses', parseList)
     .option('--collect-stream', 'ask for non-streaming responses as streams and collect them')
     .option('--max-tokens-field <name>', 'field for the maximum of output tokens if the relay chooses it')
     .option(

@@ -24,6 +24,12 @@ function chatUrl({ baseUrl, model }: UpstreamCall): string {
   return `${root}/deployments/${encodeURIComponent(model)}/${endpoint}`
 }
 
+/** Only the current style has it. */
+function responsesUrl(baseUrl: string): string {
+  const { origin, pathname } = new URL(baseUrl)
+  return pathname.endsWith('/v1') ? `${baseUrl}/responses` : `${origin}/openai/v1/responses`
+}
+
 export const azure = openAICompatibleProvider({
   name: 'azure',
   title: 'Azure OpenAI',
@@ -32,6 +38,8 @@ export const azure = openAICompatibleProvider({
   keyHeader: 'api-key',
   namesDeployments: true,
   chatUrl,
+  speaks: ['responses'],
+  responsesUrl,
   // The other styles use deployments, which only Azure's management API lists.
   modelsUrl: (baseUrl) => (new URL(baseUrl).pathname.endsWith('/v1') ? `${baseUrl}/models` : null),
 })

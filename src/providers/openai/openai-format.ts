@@ -25,6 +25,9 @@ export interface OpenAICompatiblePreset {
   readonly namesDeployments?: true
   /** The URL for chat completions, instead of `{base}/chat/completions`. */
   chatUrl?(call: UpstreamCall): string
+  readonly speaks?: Provider['speaks']
+  /** The URL for the Responses API, instead of `{base}/responses`. */
+  responsesUrl?(baseUrl: string): string
   /** The URL of the list of models, instead of `{base}/models`; `null`: none. */
   modelsUrl?(baseUrl: string): string | null
 }
@@ -89,11 +92,20 @@ export function openAICompatibleProvider(preset: OpenAICompatiblePreset): Provid
     title: preset.title,
     baseUrl: preset.baseUrl,
     ...(preset.namesDeployments && { namesDeployments: true }),
+    ...(preset.speaks && { speaks: preset.speaks }),
     buildRequest(call: UpstreamCall): OutgoingRequest {
       return {
         url: preset.chatUrl?.(call) ?? `${call.baseUrl}/chat/completions`,
         headers: requestHeaders(preset, call),
         body: encodeBody(preset, call),
+      }
+    },
+    buildResponsesRequest(call: UpstreamCall): OutgoingRequest {
+      const { baseUrl, model, maximumTokens, body } = call
+      return {
+        url: preset.responsesUrl?.(baseUrl) ?? `${baseUrl}/responses`,
+        headers: [...requestHeaders(preset, call), ...(body.native?.headers ?? [])],
+        body: body.native?.encode({ model, maximumTokens }) ?? [],
       }
     },
     buildModelListRequest({ baseUrl, credential }) {

@@ -35,6 +35,8 @@ export interface CallerRequest {
 
 /** What differs between API formats in a stream. */
 export interface CallerFormat {
+  /** Upstreams may have this format beside the one of their provider. */
+  readonly spoken?: 'responses'
   /** The event that keeps an idle stream open. */
   readonly keepAlive: Buffer
   /** The last event of an incomplete stream. */
@@ -49,6 +51,8 @@ export interface RequestEncoding extends ChatBody {
   readonly isPassthrough: boolean
   /** It asks for a stream, which is collected into the response of a request that wants none. */
   readonly isCollected?: true
+  /** Collects a stream in the caller's format; absent if it is not passed through. */
+  collector?(): StreamEncoder
   /** Encodes a response in the OpenAI format in the caller's; absent if the caller has the OpenAI format. */
   encodeResponse?(response: Chunk): Readonly<Record<string, unknown>>
   /** An encoder for a stream that `meter` reads. */

@@ -2,11 +2,9 @@
  * Asks for a stream and collects it into the response of a request that wants none, so that the time-outs, marks and
  * failover of streams apply (an upstream's `collect_stream`).
  */
-import { MessagesCollector } from '../../formats/messages-collector.ts'
 import { ChunkCollector } from '../../providers/chunk-collector.ts'
 import { isObject, type Json } from '../../providers/json-fields.ts'
 import type { BodyEdits, Chunk, NativeRequest, Provider, UpstreamSettings } from '../../providers/provider.ts'
-import type { SseEvent } from '../../lib/sse/sse-event.ts'
 import type { CallerRequest, RequestEncoding, StreamEncoder } from './caller-format.ts'
 
 const asStream = { stream: true }
@@ -29,25 +27,6 @@ class ChatCollector implements StreamEncoder {
   collected(): Json {
     const response = this.#chunks.completion()
     return this.#request.encodeResponse?.(response) ?? response
-  }
-
-  finalEvents(): Buffer[] {
-    return []
-  }
-}
-
-/** Of a stream in the caller's own format, which is Anthropic's. */
-class MessageCollector implements StreamEncoder {
-  readonly #events = new MessagesCollector()
-
-  encode(_chunk: unknown, _facts: unknown, event: SseEvent | null): null {
-    const json: unknown = event && JSON.parse(event.text)
-    if (isObject(json)) this.#events.add(json)
-    return null
-  }
-
-  collected(): Json {
-    return this.#events.message()
   }
 
   finalEvents(): Buffer[] {
@@ -95,7 +74,7 @@ export class CollectedEncoding implements RequestEncoding {
   }
 
   streamEncoder(): StreamEncoder {
-    return this.isPassthrough ? new MessageCollector() : new ChatCollector(this.#request)
+    return this.#request.collector?.() ?? new ChatCollector(this.#request)
   }
 }
 

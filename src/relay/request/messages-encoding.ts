@@ -1,5 +1,6 @@
 /** Encodes requests in Anthropic's format for providers, and the providers' responses for the caller. */
 import { translateChatResponse, type ResponseContext } from '../../formats/messages-response.ts'
+import { MessagesCollector } from '../../formats/messages-collector.ts'
 import { MessagesPassthrough } from '../../formats/messages-passthrough.ts'
 import { translateMessagesRequest } from '../../formats/messages-request.ts'
 import { MessagesStreamEncoder } from '../../formats/messages-stream.ts'
@@ -8,6 +9,7 @@ import type { Json } from '../../providers/json-fields.ts'
 import type { BodyEdits, Chunk, NativeRequest } from '../../providers/provider.ts'
 import type { CallerRequest, StreamEncoder, RequestEncoding } from './caller-format.ts'
 import { TranslatedEncoding } from './translated-encoding.ts'
+import { NativeCollector } from './native-collector.ts'
 import type { UsageMeter } from '../streaming/usage-meter.ts'
 
 type MessagesSource = CallerRequest & NativeRequest & { readonly maxOutputTokens: number }
@@ -34,6 +36,10 @@ export class PassthroughMessagesEncoding implements RequestEncoding {
 
   streamEncoder(meter: UsageMeter): StreamEncoder {
     return new MessagesPassthrough(meter)
+  }
+
+  collector(): StreamEncoder {
+    return new NativeCollector(new MessagesCollector())
   }
 }
 

@@ -1,15 +1,62 @@
-/** Encodes requests of the Responses API for providers, in the OpenAI format, and the responses for the caller. */
+/** Encodes requests of the Responses API for providers, and the responses for the caller. */
 import { capabilitiesOf } from '../../formats/provider-capabilities.ts'
 import type { ResponsesContext } from '../../formats/responses-object.ts'
 import { translateResponsesRequest } from '../../formats/responses-request.ts'
 import { translateToResponse } from '../../formats/responses-response.ts'
 import { ResponsesStreamEncoder } from '../../formats/responses-stream.ts'
-import type { Json } from '../../providers/json-fields.ts'
-import type { Chunk } from '../../providers/provider.ts'
+import { ResponsesPassthrough } from '../../formats/responses-passthrough.ts'
+import { getObject, type Json } from '../../providers/json-fields.ts'
+import type { BodyEdits, Chunk, NativeRequest } from '../../providers/provider.ts'
 import type { UsageMeter } from '../streaming/usage-meter.ts'
-import type { StreamEncoder } from './caller-format.ts'
+import type { CallerRequest, RequestEncoding, StreamEncoder } from './caller-format.ts'
+import { NativeCollector } from './native-collector.ts'
 import { TranslatedEncoding } from './translated-encoding.ts'
 
+type ResponsesSource = CallerRequest & NativeRequest
+
+/** The whole response is in the last event. */
+class LastResponse {
+  #response: Json = {}
+
+  add(event: Json): void {
+    this.#response = getObject(event, 'response') ?? this.#response
+  }
+
+  response(): Json {
+    return this.#response
+  }
+}
+
+/** For an upstream that speaks the Responses API: nothing is translated. */
+export class PassthroughResponsesEncoding implements RequestEncoding {
+  readonly isPassthrough = true
+  readonly stream: boolean
+  readonly maxOutputField = 'max_output_tokens'
+  readonly native: ResponsesSource
+
+  constructor(request: ResponsesSource) {
+    this.stream = request.stream
+    this.native = request
+  }
+
+  encode({ model, maximum }: BodyEdits): Buffer[] {
+    return this.native.encode({ model, maximumTokens: maximum?.tokens ?? null })
+  }
+
+  parsed(): Json {
+    return this.native.parsed()
+  }
+
+  streamEncoder(meter: UsageMeter): StreamEncoder {
+    return new ResponsesPassthrough(this.native.parsed(), meter)
+  }
+
+  collector(): StreamEncoder {
+    return new NativeCollector(new LastResponse())
+  }
+}
+
+/** For any other upstream: translated to and from the OpenAI format. */
 export class TranslatedResponsesEncoding extends TranslatedEncoding {
   protected translate(): Json {
     return translateResponsesRequest(this.request.parsed(), capabilitiesOf(this.provider))

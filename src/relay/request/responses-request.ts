@@ -1,13 +1,13 @@
 /**
  * A request of OpenAI's Responses API (`POST /v1/responses`), parsed once from its bytes and validated where the relay
- * depends on it. It is stateless: what refers to earlier responses, or asks to store this one, is rejected. Every
- * upstream gets it translated into the OpenAI format of chat completions.
+ * depends on it. It is stateless: what refers to earlier responses, or asks to store this one, is rejected. It is sent
+ * unchanged to upstreams that speak the Responses API, and in the OpenAI format of chat completions to all others.
  */
 import { apiError } from '../../errors.ts'
 import { failedBeforeStart } from '../../formats/responses-stream.ts'
 import type { JsonMember } from '../../lib/json/json-scanner.ts'
 import { keepAliveComment } from '../../lib/sse/sse-parser.ts'
-import type { Provider } from '../../providers/provider.ts'
+import type { NativeEdits, NativeRequest, Provider } from '../../providers/provider.ts'
 import type { CallerFormat, CallerRequest, RequestEncoding } from './caller-format.ts'
 import { MessageScanner } from './message-scanner.ts'
 import { scanBody, ScannedRequest, type ScannedBody } from './request-body.ts'
@@ -19,7 +19,8 @@ import {
   parseNumber,
   type NumberBounds,
 } from './request-fields.ts'
-import { TranslatedResponsesEncoding } from './responses-encoding.ts'
+import { patchResponsesBody } from './responses-body.ts'
+import { PassthroughResponsesEncoding, TranslatedResponsesEncoding } from './responses-encoding.ts'
 import { estimateResponsesInput } from './responses-token-estimate.ts'
 import {
   findRestricted,
@@ -93,8 +94,9 @@ function chatMaximumError(key: string): Error {
   return apiError('invalid_request', { param: key, message })
 }
 
-export class ResponsesRequest extends ScannedRequest implements CallerRequest {
+export class ResponsesRequest extends ScannedRequest implements CallerRequest, NativeRequest {
   readonly format: CallerFormat
+  readonly headers: NativeRequest['headers'] = []
   readonly model: string
   readonly stream: boolean
   readonly n = 1
@@ -108,6 +110,7 @@ export class ResponsesRequest extends ScannedRequest implements CallerRequest {
     this.maxOutputTokens = fields.maxOutputTokens
     this.restricted = fields.restricted
     this.format = {
+      spoken: 'responses',
       keepAlive: keepAliveComment,
       errorEvent: (error) => failedBeforeStart(error, this.parsed()),
       // The format defines `response.failed` as the end of a stream.
@@ -120,6 +123,12 @@ export class ResponsesRequest extends ScannedRequest implements CallerRequest {
   }
 
   encodingFor(provider: Provider): RequestEncoding {
-    return new TranslatedResponsesEncoding(this, provider)
+    return provider.nativeFormat === 'responses'
+      ? new PassthroughResponsesEncoding(this)
+      : new TranslatedResponsesEncoding(this, provider)
+  }
+
+  encode(edits: NativeEdits): Buffer[] {
+    return patchResponsesBody(this, edits)
   }
 }

@@ -6,7 +6,7 @@
 import type { LiveRoute, PricedModel } from '../../catalog/catalog.ts'
 import { costOf } from '../../ledger/price.ts'
 import { formatAmount } from '../../lib/money.ts'
-import { providerForModel } from '../../providers/registry.ts'
+import { providerFor } from '../../providers/openai/responses.ts'
 import type { AttemptRecord } from './attempt-record.ts'
 import { addFailureDetails } from './failure-details.ts'
 import { boundTimeouts, type AttemptCall } from './attempt-call.ts'
@@ -179,14 +179,15 @@ export class Failover implements ServedRequest {
   #send(candidate: Candidate, rejected: readonly RejectedField[]): UpstreamAttempt | null {
     const { route, model, credential } = candidate
     const { upstream, upstreamModel } = route
-    const provider = providerForModel(upstream.provider, upstreamModel)
+    const { request } = this.#context
+    const provider = providerFor(upstream, upstreamModel, request.format.spoken)
     this.#isReported = false
     this.#call = null
     this.#candidate = candidate
     this.#startedAt = this.#deps.now()
     if (!provider) return null
     const known = this.#deps.quirks.rejectedFields(upstream.id, upstreamModel, this.#startedAt)
-    const body = encodingFor(this.#context.request, provider, upstream.settings)
+    const body = encodingFor(request, provider, upstream.settings)
     this.#call = {
       body,
       model: upstreamModel,

@@ -8,7 +8,7 @@ import { ModelRenaming, renameModel, renameModelIn, renameModelInError } from '.
 
 /** The bytes that a caller of this format gets for a stream. */
 function renamed(stream: string, { isMessages = false, name = 'mine' } = {}): string {
-  const renaming = new ModelRenaming(name, isMessages)
+  const renaming = new ModelRenaming(name, isMessages ? 'messages' : undefined)
   let text = ''
   new SseParser((event) => {
     const result = renaming.rename(event)

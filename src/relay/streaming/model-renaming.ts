@@ -10,9 +10,10 @@ import type { UpstreamError } from '../routing/upstream-error.ts'
 
 type Path = readonly [string, ...string[]]
 
-/** Where responses and chunks have the name, and where the first event of a stream in Anthropic's format has it. */
+/** Where responses and chunks have the name. */
 const responsePath: Path = ['model']
-const messageStartPath: Path = ['message', 'model']
+/** Where the events of the callers' own formats have it: of Anthropic's only the first one. */
+const eventPaths = { messages: ['message', 'model'], responses: ['response', 'model'] } as const
 
 const quote = 0x22
 const openBrace = 0x7b
@@ -89,11 +90,11 @@ export class ModelRenaming {
   readonly #event = new SseEvent()
   #isDone = false
 
-  /** `isMessages`: the stream is in Anthropic's format, in which only the first event has the name. */
-  constructor(name: string, isMessages: boolean) {
+  /** `format`: of the stream; absent: the OpenAI format. */
+  constructor(name: string, format?: keyof typeof eventPaths) {
     this.#name = Buffer.from(JSON.stringify(name))
-    this.#path = isMessages ? messageStartPath : responsePath
-    this.#isOnce = isMessages
+    this.#path = format ? eventPaths[format] : responsePath
+    this.#isOnce = format === 'messages'
   }
 
   /** The event with the caller's name, valid until the next one is renamed. */

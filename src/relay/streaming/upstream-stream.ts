@@ -72,7 +72,9 @@ export class UpstreamStream {
     this.#isPassthrough = call.body.isPassthrough
     this.#returnedModel = call.returnedModel ?? null
     this.#renaming =
-      this.#returnedModel === null ? null : new ModelRenaming(this.#returnedModel, this.#isPassthrough)
+      this.#returnedModel === null
+        ? null
+        : new ModelRenaming(this.#returnedModel, this.#isPassthrough ? call.provider.nativeFormat : undefined)
     this.#translation = translation?.createStream(call) ?? null
     this.#credential = secretsOf(call)
     this.#maxPendingBytes = maxEventBytes

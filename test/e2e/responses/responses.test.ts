@@ -35,7 +35,7 @@ for (const kind of kinds) {
   const text = isChat
     ? respondWith('Hello, world.', { input: 20, output: 4, cached: 8 })
     : replay(kind, 'text')
-  const upstream = await server.upstream(text, { provider: kind })
+  const upstream = await server.upstream(text, { provider: kind, speaks: [] })
   upstream.strict(kind)
   await server.model(kind, { upstreams: [upstream], prices })
 

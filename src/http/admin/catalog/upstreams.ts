@@ -28,6 +28,7 @@ import {
 } from '../../../catalog/upstreams.ts'
 import { apiError } from '../../../errors.ts'
 import { upstreamUrlProblem, parseCidrs } from '../../../lib/address-guard.ts'
+import { spokenApis } from '../../../providers/provider.ts'
 import { providerNames, findProvider } from '../../../providers/registry.ts'
 
 const maximumFieldInput = z.enum(['max_tokens', 'max_completion_tokens'])
@@ -73,6 +74,14 @@ const patchFields = {
         'Fields that callers may send though they can choose another maximum, model or service: names or paths of fields, types of hosted tools without their date, and names of betas. At most 50.',
       example: ['service_tier', 'code_execution'],
     }),
+  speaks: z
+    .array(z.enum(spokenApis))
+    .nullish()
+    .meta({
+      description:
+        'The APIs that the upstream speaks beside chat completions; requests of their format pass through to it. null: what its provider does.',
+      example: ['responses'],
+    }),
   settings: z
     .strictObject({ maximum_field: maximumFieldInput.optional() })
     .optional()
@@ -106,6 +115,7 @@ export const upstreamSchema = z
     last_four: z.string().nullable().meta({ description: 'The last four characters of the credential.' }),
     max_tokens_field: z.string().nullable().meta({ description: 'null: the provider’s own.' }),
     allowed_fields: z.array(z.string()),
+    speaks: z.array(z.enum(spokenApis)),
     settings: z
       .object({ maximum_field: z.string().optional() })
       .meta({ description: 'The old name of `max_tokens_field`.', deprecated: true }),
@@ -119,6 +129,7 @@ const upstreamView = view('upstream', upstreamSchema, ({ settings, ...upstream }
   collect_stream: settings.collectStream ?? false,
   max_tokens_field: settings.maximumField ?? null,
   allowed_fields: [...(settings.allowedFields ?? [])],
+  speaks: [...(settings.speaks ?? findProvider(upstream.provider)?.speaks ?? [])],
   settings: settings.maximumField === undefined ? {} : { maximum_field: settings.maximumField },
   prices: serializeCosts(upstream.prices),
   timeouts: jsonFields({ ...defaultTimeouts, ...upstream.timeouts }),
@@ -136,23 +147,25 @@ function toSettingsPatch({
   max_tokens_field: field = settings && (settings.maximum_field ?? null),
   allowed_fields: allowedFields,
   collect_stream: collectStream,
+  speaks,
 }: z.infer<typeof upstreamPatch>): UpstreamPatch['settings'] {
   const old = settings?.maximum_field
   if (old !== undefined && old !== field) {
     const message = 'Invalid `max_tokens_field`: differs from `settings.maximum_field`, its old name.'
     throw apiError('invalid_request', { param: 'max_tokens_field', message })
   }
-  if (field === undefined && allowedFields === undefined && collectStream === undefined) return undefined
-  return {
+  const patch = {
     ...(field === undefined ? {} : { maximumField: field }),
     ...(allowedFields === undefined ? {} : { allowedFields }),
     ...(collectStream === undefined ? {} : { collectStream: collectStream || null }),
+    ...(speaks === undefined ? {} : { speaks: speaks && [...new Set(speaks)] }),
   }
+  return Object.keys(patch).length === 0 ? undefined : patch
 }
 
 function toUpstreamPatch(body: z.infer<typeof upstreamPatch>): UpstreamPatch {
   const { provider, prices, timeouts, settings: _old, max_tokens_field: _field, ...others } = body
-  const { allowed_fields: _names, collect_stream: _collect, ...rest } = others
+  const { allowed_fields: _names, collect_stream: _collect, speaks: _speaks, ...rest } = others
   return {
     ...fieldsOf(rest),
     provider: provider === undefined ? undefined : requireProviderName(provider),

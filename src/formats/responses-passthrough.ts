@@ -1,0 +1,106 @@
+/**
+ * Passes a stream of the Responses API through to a caller of the same format: every event unchanged, the last one when
+ * the response is paid for. A stream that is cut ends with `error` and `response.failed`, whose numbers continue those
+ * of the events that were sent.
+ */
+import { apiError, type ApiError } from '../errors.ts'
+import { encodeSseEvent } from '../lib/sse/sse-parser.ts'
+import { getNumber, getObject, getString, isObject, type Json } from '../providers/json-fields.ts'
+import { encodeResponsesEvent } from './responses-event-log.ts'
+import { serializeResponsesUsage } from './responses-object.ts'
+import { failedBeforeStart, type CutStream, type ResponsesConclusion } from './responses-stream.ts'
+
+/** An event as received. */
+interface ReceivedEvent {
+  readonly name: string
+  readonly text: string
+  /** Its bytes, including the blank line that ends it. */
+  readonly raw: Buffer
+}
+
+const lf = 0x0a
+const terminalEvents = new Set(['response.completed', 'response.incomplete', 'response.failed'])
+/** What is needed of them if the stream is cut: the response, and its items. */
+const keptEvents = new Set(['response.created', 'response.in_progress', 'response.output_item.done'])
+const typeField = /^\s*\{\s*"type"\s*:\s*"(?<type>[^"\\]*)"/
+
+interface KeptEvent {
+  readonly event: Json
+  readonly tokens: number
+}
+
+function typeOf({ name, text }: ReceivedEvent): string {
+  if (name !== '') return name
+  return typeField.exec(text)?.groups?.['type'] ?? getString(parseEvent(text), 'type') ?? ''
+}
+
+function parseEvent(text: string): Json {
+  const event: unknown = JSON.parse(text)
+  return isObject(event) ? event : {}
+}
+
+/** The event's own bytes, or encoded anew if it does not end with line feeds. */
+function normalizedBytes({ raw, text, name }: ReceivedEvent): Buffer {
+  const isPlain = raw.at(-1) === lf && raw.at(-2) === lf
+  return isPlain ? raw : encodeSseEvent(text, name === '' ? undefined : name)
+}
+
+export class ResponsesPassthrough {
+  readonly #meter: { readonly tokens: number }
+  readonly #request: Json
+  readonly #kept: KeptEvent[] = []
+  /** The output tokens up to and including each event. */
+  readonly #positions: number[] = []
+  #lastEvent: Buffer | null = null
+
+  /** `meter` must have read each event before it is encoded. */
+  constructor(request: Json, meter: { readonly tokens: number }) {
+    this.#request = request
+    this.#meter = meter
+  }
+
+  encode(_chunk: unknown, _facts: unknown, event: ReceivedEvent | null): Buffer | null {
+    if (!event) return null
+    const type = typeOf(event)
+    if (terminalEvents.has(type)) {
+      this.#lastEvent = Buffer.from(normalizedBytes(event))
+      return null
+    }
+    const { tokens } = this.#meter
+    if (keptEvents.has(type)) this.#kept.push({ event: parseEvent(event.text), tokens })
+    this.#positions.push(tokens)
+    return normalizedBytes(event)
+  }
+
+  finalEvents({ isOutOfCredit, paidTokens, usage }: ResponsesConclusion): Buffer[] {
+    // Clients would repeat an incomplete response, which cannot be paid.
+    if (isOutOfCredit)
+      return [this.errorEvents(apiError('insufficient_quota'), { sentTokens: paidTokens, usage })]
+    return this.#lastEvent ? [this.#lastEvent] : []
+  }
+
+  /** The last events of a stream that is cut. */
+  errorEvents(error: ApiError, { sentTokens, usage }: CutStream): Buffer {
+    const sent = this.#kept.filter(({ tokens }) => tokens <= sentTokens).map(({ event }) => event)
+    const response = sent.findLast((event) => isObject(event['response']))?.['response']
+    if (!isObject(response)) return failedBeforeStart(error, this.#request)
+    const items = sent.filter(({ type }) => type === 'response.output_item.done')
+    const { type, code, message, param } = error.toBody().error
+    const failed = {
+      ...response,
+      status: 'failed',
+      error: { code, message },
+      output: items.toSorted(byIndex).map((event) => getObject(event, 'item')),
+      usage: usage && serializeResponsesUsage(usage),
+    }
+    const next = this.#positions.filter((tokens) => tokens <= sentTokens).length
+    return Buffer.concat([
+      encodeResponsesEvent('error', next, { error: { type, code, message, param } }),
+      encodeResponsesEvent('response.failed', next + 1, { response: failed }),
+    ])
+  }
+}
+
+function byIndex(left: Json, right: Json): number {
+  return (getNumber(left, 'output_index') ?? 0) - (getNumber(right, 'output_index') ?? 0)
+}

@@ -1,0 +1,149 @@
+/**
+ * Translates the responses and streams of `POST /v1/responses` into the OpenAI format of chat completions (OpenAI API
+ * reference, "Responses" and "Streaming events"). Items are matched by `output_index`: some upstreams change their ids.
+ */
+import { getObject, getObjects, getNumber, getString, isObject, lookup, type Json } from '../json-fields.ts'
+import { createTranslation, ResponseReader } from '../response-translation.ts'
+import { isSearch, parseResponsesUsage } from './responses-usage.ts'
+
+/** The HTTP status that an error inside a stream corresponds to. Others are failures of the provider. */
+const statuses: Readonly<Record<string, number>> = {
+  insufficient_quota: 402,
+  rate_limit_exceeded: 429,
+  context_length_exceeded: 400,
+  invalid_prompt: 400,
+  invalid_request_error: 400,
+  invalid_encrypted_content: 400,
+}
+
+const finishReasons: Readonly<Record<string, 'length' | 'content_filter'>> = {
+  max_output_tokens: 'length',
+  content_filter: 'content_filter',
+}
+
+/** Calls that the caller runs, with the field of their input. */
+const callerCalls: Readonly<Record<string, string>> = {
+  function_call: 'arguments',
+  custom_tool_call: 'input',
+}
+
+/** Calls that the provider runs itself; they are metered as they appear. */
+const callType = /_call$/
+
+/** Events whose `delta` is text that the model has written for the provider's own tools. */
+const toolDelta =
+  /^response\.(?:code_interpreter_call_code|mcp_call_arguments|apply_patch_call_.+|shell_call_.+)\.delta$/
+
+class ResponsesReader extends ResponseReader {
+  /** The items whose text has been received in pieces. */
+  readonly #streamed = new Set<number>()
+  #hasCalls = false
+
+  readResponse(response: Json): void {
+    if (!Array.isArray(response['output'])) throw new Error('Not a response of the Responses API.')
+    this.#identify(response)
+    this.writer.start()
+    for (const [index, item] of getObjects(response, 'output').entries()) {
+      this.#onItemAdded(index, item)
+      this.#onItemDone(index, item)
+    }
+    this.#onEnd(response)
+  }
+
+  readEvent(event: Json): void {
+    const type = getString(event, 'type')
+    const index = getNumber(event, 'output_index') ?? 0
+    const delta = getString(event, 'delta')
+    switch (type) {
+      case undefined:
+        throw new Error('Not an event of the Responses API.')
+      case 'response.created':
+      case 'response.in_progress':
+      case 'response.queued':
+        return this.#identify(getObject(event, 'response') ?? {})
+      case 'response.output_item.added':
+        return this.#onItemAdded(index, getObject(event, 'item') ?? {})
+      case 'response.output_item.done':
+        return this.#onItemDone(index, getObject(event, 'item') ?? {})
+      case 'response.output_text.delta':
+        return this.#stream(index, () => this.writer.text(delta))
+      case 'response.refusal.delta':
+        return this.#stream(index, () => this.writer.delta({ refusal: delta ?? '' }))
+      case 'response.reasoning_text.delta':
+      case 'response.reasoning_summary_text.delta':
+        return this.#stream(index, () => this.writer.reasoning(delta))
+      case 'response.function_call_arguments.delta':
+      case 'response.custom_tool_call_input.delta':
+        return this.#stream(index, () => this.writer.addInput(index, delta))
+      case 'response.completed':
+      case 'response.incomplete':
+      case 'response.failed':
+        return this.#onEnd(getObject(event, 'response') ?? {})
+      case 'error':
+        return this.#onError(getObject(event, 'error') ?? event)
+    }
+    if (delta !== undefined && toolDelta.test(type))
+      this.writer.delta({ server_tool_calls: [{ arguments: delta }] })
+  }
+
+  #stream(index: number, write: () => void): void {
+    this.#streamed.add(index)
+    write()
+  }
+
+  #identify(response: Json): void {
+    this.writer.setIdentity(getString(response, 'id'), getString(response, 'model'))
+  }
+
+  #onItemAdded(index: number, item: Json): void {
+    const type = getString(item, 'type') ?? ''
+    if (lookup(callerCalls, type) !== undefined) {
+      this.#hasCalls = true
+      this.writer.startCall(index, getString(item, 'call_id'), getString(item, 'name'))
+      return
+    }
+    if (callType.test(type)) this.writer.delta({ server_tool_calls: [{ name: type }] })
+  }
+
+  /** The item as a whole, which some upstreams send alone. */
+  #onItemDone(index: number, item: Json): void {
+    const type = getString(item, 'type') ?? ''
+    const input = lookup(callerCalls, type)
+    if (!this.#streamed.has(index)) {
+      if (input !== undefined) this.writer.addInput(index, getString(item, input))
+      for (const part of [...getObjects(item, 'content'), ...getObjects(item, 'summary')])
+        this.#addPart(type, part)
+    }
+    if (input !== undefined) this.writer.endBlock(index)
+    if (isSearch(item)) this.writer.delta({ server_tool_calls: [{ name: 'web_search' }] })
+  }
+
+  #addPart(type: string, part: Json): void {
+    const refusal = getString(part, 'refusal')
+    if (refusal !== undefined) this.writer.delta({ refusal })
+    else if (type === 'reasoning') this.writer.reasoning(getString(part, 'text'))
+    else this.writer.text(getString(part, 'text'))
+  }
+
+  #onEnd(response: Json): void {
+    this.#identify(response)
+    if (response['status'] === 'failed') {
+      this.#onError(getObject(response, 'error') ?? {})
+      return
+    }
+    const reason = getString(getObject(response, 'incomplete_details') ?? {}, 'reason')
+    const status = reason ?? getString(response, 'status') ?? 'completed'
+    const finish = reason === undefined ? undefined : lookup(finishReasons, reason)
+    this.writer.finish(status, finish ?? (this.#hasCalls ? 'tool_calls' : 'stop'))
+    const usage = isObject(response['usage']) ? parseResponsesUsage(response) : null
+    this.writer.usage(usage)
+    this.isComplete = true
+  }
+
+  #onError(error: Json): void {
+    const code = getString(error, 'code') ?? getString(error, 'type') ?? 'server_error'
+    this.writer.error(getString(error, 'message') ?? code, code, lookup(statuses, code) ?? 500)
+  }
+}
+
+export const responsesTranslation = createTranslation(ResponsesReader)

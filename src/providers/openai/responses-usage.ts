@@ -1,0 +1,24 @@
+/** The usage of a response of the Responses API: cached tokens are part of the input, reasoning of the output. */
+import { getCount, getObject, getObjects, getString, hasAnyCount, type Json } from '../json-fields.ts'
+import { createUsage, type TokenUsage } from '../usage.ts'
+
+/** Is the item a web search? Calls that only open or read a page of an earlier search are none. */
+export function isSearch(item: Json): boolean {
+  const action = getString(getObject(item, 'action') ?? {}, 'type') ?? 'search'
+  return item['type'] === 'web_search_call' && action === 'search'
+}
+
+/** `null`: the response has no valid counts. */
+export function parseResponsesUsage(response: Json): TokenUsage | null {
+  const usage = getObject(response, 'usage') ?? {}
+  if (!hasAnyCount(usage, 'input_tokens', 'output_tokens')) return null
+  const input = getObject(usage, 'input_tokens_details') ?? {}
+  return createUsage({
+    input: getCount(usage, 'input_tokens'),
+    cachedInput: getCount(input, 'cached_tokens'),
+    cacheWrite: getCount(input, 'cache_write_tokens'),
+    output: getCount(usage, 'output_tokens'),
+    reasoning: getCount(getObject(usage, 'output_tokens_details') ?? {}, 'reasoning_tokens'),
+    searches: getObjects(response, 'output').filter(isSearch).length,
+  })
+}
