@@ -3,8 +3,12 @@ import assert from 'node:assert/strict'
 
 import type { Scenario } from './client-program.ts'
 import { failureScenarios } from './failure-scenarios.ts'
-import { assertCallIdsReturned, assertSchemaSent, textSentTo } from './server-checks.ts'
-import { signature } from './upstream-scripts.ts'
+import {
+  assertCallIdsReturned,
+  assertSchemaSent,
+  assertThinkingReturned,
+  textSentTo,
+} from './server-checks.ts'
 
 export const openaiScenarios: Readonly<Record<string, Scenario>> = {
   'Completion – arrives with usage and request id': { name: 'not_streamed' },
@@ -28,19 +32,17 @@ export const openaiScenarios: Readonly<Record<string, Scenario>> = {
   'Thinking – survives a tool loop with its signature': {
     name: 'thinking',
     families: ['claude'],
-    after({ upstreams }) {
-      assert.partialDeepStrictEqual(upstreams.claude.requests.at(-1)?.json, {
-        thinking: { type: 'enabled' },
-        messages: [
-          { role: 'user' },
-          { role: 'assistant', content: [{ type: 'thinking', thinking: 'Let me see.', signature }] },
-        ],
-      })
-    },
+    after: ({ upstreams }) => assertThinkingReturned(upstreams.claude, 'claude'),
   },
   'Models of a key – are listed and retrieved': { name: 'models' },
   'Errors – become the error classes of the client and have a request id': { name: 'errors' },
-  'Responses API – is not found': { name: 'not_available', families: ['other'] },
+  'Response – is complete, streaming or not, and its parts are parsed': { name: 'responses' },
+  'Tool loop of the Responses API – returns reasoning and results to the upstream': {
+    name: 'responses_tools',
+    after: ({ upstreams }, family) => assertThinkingReturned(upstreams[family], family),
+  },
+  'Response that fails in its stream – raises an error after the text': { name: 'responses_error' },
+  'Stored response – is not found': { name: 'not_available', families: ['other'] },
   'Too large request – is rejected with 413': { name: 'too_large', families: ['other'] },
   'Error with x-should-retry false – is not retried': { name: 'not_retried' },
   ...failureScenarios,

@@ -5,7 +5,7 @@ import { eventually } from '../test/support/client/responses.ts'
 import { respondWithError } from '../test/support/upstream/scripted-responses.ts'
 import type { ScriptedUpstream } from '../test/support/upstream/scripted-upstream.ts'
 import type { ClientTestServer } from './test-server.ts'
-import { callIds, overloaded } from './upstream-scripts.ts'
+import { callIds, overloaded, signature } from './upstream-scripts.ts'
 import type { Family } from './upstream-scripts.ts'
 
 /** The time in which an upstream must see that a client has left: a second, on a machine ten times slower. */
@@ -40,6 +40,22 @@ export function assertSchemaSent({ upstreams }: ClientTestServer, family: Family
     other: { response_format: { type: 'json_schema', json_schema: { schema } } },
   }
   assert.partialDeepStrictEqual(upstreams[family].requests.at(-1)?.json, sent[family])
+}
+
+/** Checks that an upstream got back its thinking in a tool loop, with the signature if it signs it. */
+export function assertThinkingReturned({ requests }: ScriptedUpstream, family: Family): void {
+  const thinking = 'Let me see.'
+  const sent = {
+    claude: {
+      thinking: { type: 'enabled' },
+      messages: [
+        { role: 'user' },
+        { role: 'assistant', content: [{ type: 'thinking', thinking, signature }] },
+      ],
+    },
+    other: { messages: [{ role: 'user' }, { role: 'assistant', reasoning_content: thinking }] },
+  }
+  assert.partialDeepStrictEqual(requests.at(-1)?.json, sent[family])
 }
 
 /** Checks that the upstream was closed soon after the client had left. */

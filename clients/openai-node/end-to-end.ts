@@ -13,7 +13,7 @@ import { readInput, runScenarios } from '../scenario-loop.ts'
 
 const [name = 'openai'] = process.argv.slice(2)
 const library = (await import(name)) as typeof Library
-const { zodResponseFormat } = (await import(`${name}/helpers/zod`)) as typeof ZodHelpers
+const { zodResponseFormat, zodTextFormat } = (await import(`${name}/helpers/zod`)) as typeof ZodHelpers
 const { url, rich, poor, limited, toolInputs, image } = await readInput()
 
 type Message = OpenAI.ChatCompletionMessageParam
@@ -192,10 +192,54 @@ await runScenarios({
     assert.deepEqual([unpaid.status, unpaid.code, requestCount], [402, 'insufficient_quota', 1])
   },
 
-  async not_available(family) {
-    const error = await catchError(client.responses.create({ model: `${family}-plain`, input: 'Say hello.' }))
+  async responses(family) {
+    const params = { model: `${family}-plain`, input: 'Say hello.' }
+    const whole = await client.responses.create(params)
+    const streamed = await client.responses.stream(params).finalResponse()
+    for (const { output_text: text, status, usage: used } of [whole, streamed]) {
+      assert.deepEqual([text, status, used?.total_tokens], ['Hello, world!', 'completed', 1100])
+    }
+    const City = z.object({ city: z.string(), people: z.number() })
+    const format = zodTextFormat(City, 'city')
+    const parsed = await client.responses.parse({ ...params, model: `${family}-schema`, text: { format } })
+    assert.deepEqual(parsed.output_parsed, { city: 'Paris', people: 2_100_000 })
+  },
+
+  async responses_tools(family) {
+    const tool: OpenAI.Responses.Tool = { type: 'function', strict: false, ...weather }
+    const params = { model: `${family}-thinking`, tools: [tool], reasoning: { effort: 'low' as const } }
+    const request = { ...params, max_output_tokens: 8192 }
+    const input: OpenAI.Responses.ResponseInput = [{ role: 'user', content: 'Say hello.' }]
+    const { output } = await client.responses.stream({ ...request, input }).finalResponse()
+    const calls = output.filter((item) => item.type === 'function_call')
+    assert.deepEqual(
+      calls.map((call): unknown => JSON.parse(call.arguments)),
+      toolInputs,
+    )
+    const results = calls.map(({ call_id: id }) => {
+      return { type: 'function_call_output' as const, call_id: id, output: 'sunny' }
+    })
+    const next = [...input, ...output, ...results] as OpenAI.Responses.ResponseInput
+    const final = await client.responses.create({ ...request, input: next })
+    assert.equal(final.output_text, 'Sunny in both.')
+  },
+
+  async responses_error(family) {
+    for (const model of [`${family}-broken`, `${family}-cut`]) {
+      const stream = await client.responses.create({ model, input: 'Say hello.', stream: true })
+      let text = ''
+      const read = async () => {
+        for await (const event of stream) if (event.type === 'response.output_text.delta') text += event.delta
+      }
+      await assert.rejects(read, library.APIError)
+      assert.equal(text, ' w1 w2 w3')
+    }
+  },
+
+  async not_available() {
+    const error = await catchError(client.responses.retrieve('resp_1'))
     assert.ok(error instanceof library.NotFoundError)
-    assert.equal(requestCount, 1)
+    assert.deepEqual([error.code, requestCount], ['response_not_found', 1])
   },
 
   async too_large(family) {

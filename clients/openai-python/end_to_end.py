@@ -179,9 +179,50 @@ def errors(family):
     assert (unpaid.status_code, unpaid.code, request_count) == (402, "insufficient_quota", 1)
 
 
+def responses(family):
+    params = {"model": f"{family}-plain", "input": "Say hello."}
+    with client.responses.stream(**params) as stream:
+        stream.until_done()
+        streamed = stream.get_final_response()
+    for response in (client.responses.create(**params), streamed):
+        assert response.output_text == "Hello, world!"
+        assert response.status == "completed"
+        assert response.usage.total_tokens == 1100
+    parsed = client.responses.parse(**{**params, "model": f"{family}-schema"}, text_format=City)
+    assert parsed.output_parsed == City(city="Paris", people=2_100_000)
+
+
+def responses_tools(family):
+    params = {
+        "model": f"{family}-thinking",
+        "tools": [{"type": "function", "strict": False, **weather["function"]}],
+        "reasoning": {"effort": "low"},
+        "max_output_tokens": 8192,
+    }
+    first = client.responses.create(**params, input=hello)
+    calls = [item for item in first.output if item.type == "function_call"]
+    assert [json.loads(call.arguments) for call in calls] == context["toolInputs"]
+    results = [{"type": "function_call_output", "call_id": call.call_id, "output": "sunny"} for call in calls]
+    final = client.responses.create(**params, input=[*hello, *first.output, *results])
+    assert final.output_text == "Sunny in both."
+
+
+def responses_error(family):
+    for model in (f"{family}-broken", f"{family}-cut"):
+        text = ""
+        try:
+            for event in client.responses.create(model=model, input="Say hello.", stream=True):
+                if event.type == "response.output_text.delta":
+                    text += event.delta
+        except openai.APIError:
+            assert text == " w1 w2 w3", text
+            continue
+        raise AssertionError("nothing was raised")
+
+
 def not_available(family):
-    catch_error(openai.NotFoundError, lambda: client.responses.create(model=f"{family}-plain", input="Say hello."))
-    assert request_count == 1
+    error = catch_error(openai.NotFoundError, lambda: client.responses.retrieve("resp_1"))
+    assert (error.code, request_count) == ("response_not_found", 1)
 
 
 def too_large(family):

@@ -110,7 +110,7 @@ describe('Responses streams', () => {
     assert.deepEqual(events.at(-1)?.response['output'], itemsOf(events))
   })
 
-  test('tool calls one after another – end before the next one starts; without arguments they have none', () => {
+  test('tool calls in sequence – end before the next one starts, at least with an empty object', () => {
     const stream = createStream()
     const events = [
       ...stream.send(pieceOf(0, '{}', 'a', 'one')),

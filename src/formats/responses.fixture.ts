@@ -1,5 +1,6 @@
 /** Translations of the Responses format, for tests: of a request, and of a response that arrives in chunks. */
 import type { Json } from '../providers/json-fields.ts'
+import { UnsupportedFeatureError } from '../providers/provider.ts'
 import { findProvider } from '../providers/registry.ts'
 import { noUsage } from '../providers/usage.ts'
 import { capabilitiesOf } from './provider-capabilities.ts'
@@ -17,6 +18,17 @@ export function translated(fields: Json, provider = 'openai'): Json {
 /** The messages that a provider gets of these items. */
 export function messagesOf(input: readonly Json[], provider?: string): unknown {
   return translated({ input }, provider)['messages']
+}
+
+/** The field that the translation of a request rejects. */
+export function rejectedField(fields: Json, provider?: string): string {
+  try {
+    translated(fields, provider)
+  } catch (error) {
+    if (error instanceof UnsupportedFeatureError) return error.param
+    throw error
+  }
+  return 'none'
 }
 
 /** The output items of a response with this message. */
