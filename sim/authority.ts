@@ -7,22 +7,23 @@ import type { StoredResponseRow } from '../src/db/ledger-commit.ts'
 import { availableNanos, type Caps } from '../src/ledger/caps.ts'
 import { apply } from '../src/ledger/apply.ts'
 import { decide } from '../src/ledger/decide.ts'
-import type { LedgerTransaction } from '../src/ledger/transaction.ts'
-import type { Held, LedgerEvent } from '../src/ledger/events.ts'
-import { sizeOfHold, type HoldSize } from '../src/ledger/holds.ts'
+import type { LedgerTransaction, RetiredHold } from '../src/ledger/transaction.ts'
+import { EarlyAborts } from '../src/limits/early-aborts.ts'
+import type { LedgerEvent } from '../src/ledger/events.ts'
+import type { HoldSize } from '../src/ledger/holds.ts'
 import * as ledger from '../src/ledger/operations.ts'
-import { outcome } from '../src/relay/request-outcome.fixture.ts'
 import { EndedClaims } from '../src/engine/sqlite/ended-claims.ts'
 import { disguise, type Bug } from './bugs.ts'
 import { buildCommit, type SimCommit, type SimDisk } from './disk.ts'
-import type { SimResponse, SimMessage, SimReply, SimHoldOptions } from './messages.ts'
+import { makeCheckedHold, type CheckedHold } from './checked-hold.ts'
+import { holdOperation } from './hold-operation.ts'
+import type { SimResponse, SimMessage, SimReply } from './messages.ts'
+import { noCaps, RetiredHolds } from './retired-holds.ts'
+import { moveToPresent, settleRequest } from './settle-request.ts'
 
-export const dayMs = 600_000
-export const monthMs = 4 * dayMs
-/** The maximum output of a simulated model. */
-export const modelTokens = 4000
 const holdTimeoutMs = 200_000
-
+/** Early aborts of an account that are free within an hour. */
+export const freeAborts = 1
 export interface AuthorityDeps {
   readonly disk: SimDisk
   readonly now: () => number
@@ -31,7 +32,8 @@ export interface AuthorityDeps {
   readonly capsOf: (account: string, key: string) => Caps
   /** Sends a reply to a worker. */
   readonly send: (reply: SimReply) => void
-  readonly onEvent: (event: LedgerEvent) => void
+  /** `isExpiry`: the death of its worker or of the process has ended the request. */
+  readonly onEvent: (event: LedgerEvent, isExpiry: boolean) => void
   readonly bug: Bug | null
 }
 
@@ -40,23 +42,19 @@ interface PendingReply {
   readonly reply: SimReply
 }
 
-/** With an injected bug: a hold that was checked but not made yet. */
-interface CheckedHold {
-  readonly message: SimMessage
-  readonly options: SimHoldOptions
-  readonly available: bigint
-}
-
 export class SimAuthority implements LedgerTransaction {
   readonly state: LedgerState
   readonly #deps: AuthorityDeps
   /** The worker of each open request. */
   readonly #openRequests = new Map<string, number>()
+  readonly #retired: RetiredHolds
+  readonly #earlyAborts: EarlyAborts
   #events: LedgerEvent[] = []
   #storedResponses: StoredResponseRow[] = []
   readonly #endedClaims: EndedClaims
   /** With an injected bug: the response of a request that ends now is not stored. */
   #isClaimLost = false
+  #isExpiring = false
   #writing: SimCommit | null = null
   #next: number
   #durable: number
@@ -68,6 +66,8 @@ export class SimAuthority implements LedgerTransaction {
     this.state = deps.disk.restore()
     this.#durable = deps.disk.lastSeq
     this.#next = this.#durable + 1
+    this.#retired = new RetiredHolds(deps)
+    this.#earlyAborts = new EarlyAborts(deps.bug === 'free early aborts charged' ? 0 : freeAborts)
     this.#endedClaims = new EndedClaims(deps.monotonicNow, this.newest)
   }
 
@@ -90,7 +90,7 @@ export class SimAuthority implements LedgerTransaction {
 
   addEvent(event: LedgerEvent): void {
     this.#events.push(event)
-    this.#deps.onEvent(event)
+    this.#deps.onEvent(event, this.#isExpiring)
   }
 
   /** The simulator checks no rows of requests. */
@@ -106,7 +106,9 @@ export class SimAuthority implements LedgerTransaction {
     return this.#endedClaims.storedBy(claim, seenCommit)
   }
 
-  takeRetired(): undefined {}
+  takeRetired(id: string): RetiredHold | undefined {
+    return this.#retired.take(id)
+  }
 
   get durable(): number {
     return this.#durable
@@ -153,7 +155,14 @@ export class SimAuthority implements LedgerTransaction {
   /** A worker has died: its requests end at their last marks. */
   workerLost(worker: number): void {
     this.#pendingReplies = this.#pendingReplies.filter(({ reply }) => reply.worker !== worker)
-    for (const [id, owner] of this.#openRequests) if (owner === worker) this.#expire(id)
+    for (const [id, owner] of this.#openRequests) if (owner === worker) this.#retire(id)
+  }
+
+  /** Ends a request at its last mark. If its node comes back, the rest is charged. */
+  #retire(id: string): void {
+    const hold = this.state.holds.get(id)
+    const charge = this.#expire(id)
+    if (hold) this.#retired.add(hold, charge)
   }
 
   handle(message: SimMessage): void {
@@ -169,7 +178,8 @@ export class SimAuthority implements LedgerTransaction {
     }
     if (operation.kind === 'extend') {
       const { remaining } = operation
-      const paidTokens = caps ? decide(this, { kind: 'extend', id, at, remaining, searches: 0, caps }) : 0
+      const searches = this.#deps.bug === 'searches not held' ? 0 : operation.searches
+      const paidTokens = caps ? decide(this, { kind: 'extend', id, at, remaining, searches, caps }) : 0
       return this.#reply(message, { kind: 'extended', paidTokens })
     }
     this.#settle(message, operation)
@@ -198,7 +208,7 @@ export class SimAuthority implements LedgerTransaction {
     }
     const restore = disguise(this.#deps.bug, this.state.owners.get(accountOwner(account)))
     const claimed = claim && { key: claim.key, body: claim.body }
-    const hold = { ...this.#holdOperation(message.id, options), caps, claim: claimed }
+    const hold = { ...holdOperation(message.id, options, this.#deps), caps, claim: claimed }
     const result = decide(this, { kind: 'hold', hold, timezone: 'UTC', seenCommit: claim?.seenCommit })
     restore()
     if ('event' in result) this.#grant(message, result)
@@ -216,48 +226,27 @@ export class SimAuthority implements LedgerTransaction {
     this.#deps.send({ ...message, response: { kind: 'granted', paidTokens, maxTokens, commit: this.#next } })
   }
 
-  #holdOperation(id: string, options: SimHoldOptions): Omit<ledger.HoldOperation, 'caps'> {
-    const at = this.#deps.now()
-    const dayEnd = (Math.floor(at / dayMs) + 1) * dayMs
-    const monthEnd = (Math.floor(at / monthMs) + 1) * monthMs
-    const request = { id, at, model: 'm', results: 1, searches: 0, modelTokens }
-    const maximum = this.#deps.bug === 'small maximum trusted' ? 'obeyed' : options.maximum
-    return { ...options, ...request, maximum, dayEnd, monthEnd }
+  #makeCheckedHold(checked: CheckedHold): void {
+    const { message } = checked
+    const made = this.state.holds.has(message.id) ? null : makeCheckedHold(checked, this.#deps)
+    if (!made) return this.#deps.send({ ...message, response: { kind: 'denied' } })
+    apply(this.state, made.event)
+    this.addEvent(made.event)
+    this.#grant(message, made.size)
   }
 
-  #makeCheckedHold({ message, options, available }: CheckedHold): void {
-    const operation = this.#holdOperation(message.id, options)
-    const size = sizeOfHold(operation, available)
-    if (!size || this.state.holds.has(message.id)) {
-      this.#deps.send({ ...message, response: { kind: 'denied' } })
-      return
-    }
-    const { id, at, account, key, model, price, factorPpm, inputTokens, dayEnd, monthEnd } = operation
-    const fields = { id, at, account, key, model, price, factorPpm, inputTokens, dayEnd, monthEnd }
-    const event: Held = { kind: 'held', ...fields, amount: size.amount, outputTokens: size.outputTokens }
-    apply(this.state, event)
-    this.addEvent(event)
-    this.#grant(message, size)
-  }
-
-  #settle(
-    message: SimMessage,
-    { usage, bound, stored }: Extract<SimMessage['operation'], { kind: 'settle' }>,
-  ): void {
+  #settle(message: SimMessage, settlement: Extract<SimMessage['operation'], { kind: 'settle' }>): void {
+    const { usage, stored } = settlement
     const { id } = message
     const at = this.#deps.now()
     const held = this.state.holds.get(id)
     this.#openRequests.delete(id)
     const { bug } = this.#deps
-    if (held) {
-      const caps = this.#deps.capsOf(held.account, held.key)
-      const account = ownerOf(this.state, accountOwner(held.account))
-      if (bug === 'cap by the wall clock' && account.dayEnd !== held.dayEnd) {
-        account.dayHeld += held.amount
-        Object.assign(held, { dayEnd: account.dayEnd })
-      }
-      const bounded = bound && bug !== 'charged above the bound' ? { bound } : {}
-      const request = { id, usage, ...bounded, cause: 'provider' as const, servedModel: null, outcome }
+    if (held || this.#retired.has(id)) {
+      const caps = held ? this.#deps.capsOf(held.account, held.key) : noCaps
+      if (held && bug === 'cap by the wall clock') moveToPresent(this.state, held)
+      const counted = { earlyAborts: this.#earlyAborts, now: this.#deps.monotonicNow(), bug }
+      const request = settleRequest(id, settlement, { held, ...counted })
       const storedResponse = stored && { sealed: stored.response, isComplete: stored.isComplete }
       decide(this, { kind: 'settle', request, storedResponse, otherPrice: undefined, at, caps })
     } else if (bug === 'not idempotent' && usage) {
@@ -268,16 +257,22 @@ export class SimAuthority implements LedgerTransaction {
     else this.#reply(message, { kind: 'settled' })
   }
 
-  #expire(id: string): void {
+  /** Returns what is charged. */
+  #expire(id: string): bigint {
     const held = this.state.holds.get(id)
     this.#openRequests.delete(id)
-    if (!held) return
+    if (!held) return 0n
     const at = this.#deps.now()
-    const caps = this.#deps.capsOf(held.account, held.key)
-    if (this.#deps.bug === 'released on a crash') return this.#release(id, at)
-    this.#isClaimLost = this.#deps.bug === 'claim lost in a crash'
-    decide(this, { kind: 'expire', id, at, caps, upstream: null })
+    const { bug, capsOf } = this.#deps
+    this.#isClaimLost = bug === 'claim lost in a crash'
+    this.#isExpiring = true
+    let charge: bigint | null = null
+    if (bug === 'released on a crash') this.#release(id, at)
+    else
+      charge = decide(this, { kind: 'expire', id, at, caps: capsOf(held.account, held.key), upstream: null })
+    this.#isExpiring = false
     this.#isClaimLost = false
+    return charge ?? 0n
   }
 
   /** With an injected bug: nothing is charged. */

@@ -17,6 +17,12 @@ export const bugs = [
   'concurrent after an overrun',
   'overrun kept after a credit',
   'charged above the bound',
+  'searches not held',
+  'late bill charged twice',
+  'late bill above the caps',
+  'late bill forgotten',
+  'early aborts free',
+  'free early aborts charged',
 ] as const
 
 export type Bug = (typeof bugs)[number]

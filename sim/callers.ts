@@ -6,7 +6,7 @@ import type { Caps } from '../src/ledger/caps.ts'
 import type { IdempotencyClaim } from '../src/ledger/events.ts'
 import type { Prng } from './prng.ts'
 import type { Price } from '../src/ledger/price.ts'
-import type { RequestScript } from './request.ts'
+import type { RequestScript } from './request-script.ts'
 
 /** One nano-yuan per token, input and output. */
 const nanoPrice: Price = {
@@ -24,7 +24,24 @@ export const keys = { a0: ['k0', 'k1'], a1: ['k2'] } as const
 
 type Account = (typeof accounts)[number]
 
-export function drawCaps(prng: Prng): Caps {
+/** The caps of each account and key. All keys of an account share the account's. */
+export function drawCaps(prng: Prng): ReadonlyMap<string, Caps> {
+  const caps = new Map<string, Caps>()
+  for (const account of accounts)
+    for (const key of ['', ...keys[account]]) caps.set(account + key, drawCapsOf(prng))
+  for (const account of accounts) {
+    const own = caps.get(account)
+    if (!own) continue
+    const { accountDay, accountMonth, accountRequestsPerDay } = own
+    for (const key of keys[account]) {
+      const ofKey = caps.get(account + key) ?? own
+      caps.set(account + key, { ...ofKey, accountDay, accountMonth, accountRequestsPerDay })
+    }
+  }
+  return caps
+}
+
+function drawCapsOf(prng: Prng): Caps {
   const optionalCap = (max: number): bigint | null => (prng.bool(0.4) ? BigInt(prng.between(50, max)) : null)
   return {
     accountDay: optionalCap(2000),
@@ -53,19 +70,28 @@ export class Callers {
     const output = prng.between(1, prng.bool(0.3) ? 600 : 150)
     const requestedTokens = prng.bool(0.3) ? prng.between(1, 200) : null
     const maximum = prng.pick(['obeyed', 'obeyed', 'unseen', 'exceeded'] as const)
-    const price = prng.bool(0.2) ? { ...nanoPrice, output: 1_500_000n, version: 2 } : nanoPrice
+    const isStream = prng.bool(0.75)
+    const offered = prng.bool(0.25) ? prng.between(1, 3) : 0
+    const searches = prng.between(0, offered)
+    const tokenPrice = prng.bool(0.2) ? { ...nanoPrice, output: 1_500_000n, version: 2 } : nanoPrice
+    const price = offered > 0 ? { ...tokenPrice, perSearch: 40n, version: 3 } : tokenPrice
     return {
       options: {
         account,
         key: prng.pick(keys[account]),
-        mode: prng.bool(0.75) ? 'stream' : 'non-streaming',
+        mode: isStream ? 'stream' : 'non-streaming',
         // The input estimate is sometimes too low.
         inputTokens: Math.ceil(input * (0.8 + prng.next() * 0.4)),
         price,
         factorPpm: prng.bool(0.2) ? 700_000 : 1_000_000,
         requestedTokens,
+        searches: isStream ? Math.min(offered, 1) : offered,
         maximum,
       },
+      offered,
+      searchesAt: Array.from({ length: searches }, () => prng.below(output)).toSorted((a, b) => a - b),
+      leavesEarly: prng.bool(0.08),
+      hasBegun: prng.bool(0.7),
       // Whatever was seen of it, an upstream may change its mind.
       obeys: prng.bool(maximum === 'obeyed' ? 0.95 : 0.5),
       input,

@@ -5,12 +5,12 @@
 import type { Caps } from '../src/ledger/caps.ts'
 import { apply } from '../src/ledger/apply.ts'
 import { encodeHolds } from '../src/ledger/checkpoint.ts'
-import type { LedgerEvent, Settled } from '../src/ledger/events.ts'
-import { costOf } from '../src/ledger/price.ts'
+import type { LateCharge, LedgerEvent, Settled } from '../src/ledger/events.ts'
+import { costOf, type Usage } from '../src/ledger/price.ts'
 import { noUsage } from '../src/providers/usage.ts'
 import { accountOwner, emptyOwner, emptyState, keyOwner, type LedgerState } from '../src/ledger/state.ts'
 import type { SimDisk } from './disk.ts'
-import { modelTokens } from './authority.ts'
+import { modelTokens } from './hold-operation.ts'
 import type { SimHoldOptions } from './messages.ts'
 import type { SimRequest } from './request.ts'
 
@@ -46,6 +46,7 @@ export class ReferenceModel {
     if (event.kind === 'credited' && event.amount > 0n) this.#overran.delete(event.account)
     const account = this.#accounts.get(event.id)
     if (event.kind === 'settled' && event.overrun > 0n && account !== undefined) this.#overran.add(account)
+    if (event.kind === 'late' && event.charge) this.#addLate(event.account, event.charge)
     const hold = this.#holds.get(event.id)
     if (!hold) return
     if (event.kind === 'extended') this.#add(hold, event.amount)
@@ -59,10 +60,8 @@ export class ReferenceModel {
     return this.#overran.has(account)
   }
 
-  #begin(event: Extract<LedgerEvent, { kind: 'held' }>): void {
-    const { account, key, dayEnd, monthEnd } = event
-    this.#checkAlone(event)
-    this.#accounts.set(event.id, account)
+  /** The names of the periods that a hold counts in, whose limits are those of its caller. */
+  #periodsOf(account: string, { key, dayEnd, monthEnd }: Omit<LateCharge, 'amount'>): string[] {
     const caps = this.#capsOf(account, key)
     const [a, k] = [accountOwner(account), keyOwner(key)]
     const limits: [string, bigint | null][] = [
@@ -73,7 +72,20 @@ export class ReferenceModel {
       [`${k} ever`, caps.keyTotal],
     ]
     for (const [name, limit] of limits) this.#limits.set(name, limit)
-    const hold = { names: limits.map(([name]) => name), amount: 0n }
+    return limits.map(([name]) => name)
+  }
+
+  #addLate(account: string, charge: LateCharge): void {
+    this.#add({ names: this.#periodsOf(account, charge), amount: 0n }, charge.amount)
+  }
+
+  #begin(event: Extract<LedgerEvent, { kind: 'held' }>): void {
+    const { account, key, dayEnd, monthEnd } = event
+    this.#checkAlone(event)
+    this.#accounts.set(event.id, account)
+    const caps = this.#capsOf(account, key)
+    const [a, k] = [accountOwner(account), keyOwner(key)]
+    const hold = { names: this.#periodsOf(account, { key, dayEnd, monthEnd }), amount: 0n }
     this.#holds.set(event.id, hold)
     this.#add(hold, event.amount)
     this.#count(`${a} day ${dayEnd}`, caps.accountRequestsPerDay)
@@ -190,6 +202,7 @@ function checkBill(request: SimRequest, settled: Settled | null): void {
     )
   }
   const { bound } = request
+  if (settled && request.isSettled && billed) checkCovered(request, billed, settled)
   if (settled && request.isSettled && bound) {
     const most = costOf(price, bound, factorPpm)
     assertInvariant(settled.charge <= most, `${id} was charged ${settled.charge}, its bound costs ${most}`)
@@ -204,10 +217,29 @@ function checkBill(request: SimRequest, settled: Settled | null): void {
       output === billed?.output && settled?.cause === 'provider',
       `${id} was completed and charged ${output} tokens`,
     )
+    const [charged, made] = [settled?.usage.searches, billed?.searches]
+    assertInvariant(charged === made, `${id} was charged ${charged ?? 0} searches of ${made ?? 0}`)
     return
   }
   assertInvariant(output <= received, `${id} was charged ${output} tokens of ${received} received`)
   assertInvariant(output >= delivered - 64, `${id} was charged ${output} tokens of ${delivered} delivered`)
+}
+
+/** What a request was granted pays for all that it made of it. */
+function checkCovered(
+  { id, script, bound, paidTokens, heldSearches }: SimRequest,
+  billed: Usage,
+  settled: Settled,
+): void {
+  const isGranted =
+    billed.output === bound?.output &&
+    billed.input <= script.options.inputTokens &&
+    billed.output <= paidTokens &&
+    (billed.searches ?? 0) <= heldSearches
+  assertInvariant(
+    !isGranted || settled.overrun === 0n,
+    `${id} was granted what is not paid: ${settled.overrun}`,
+  )
 }
 
 /** Restoring from disk gives the same state as replaying everything. */
@@ -253,6 +285,7 @@ export function checkSums(
       credits.set(event.id, event.amount)
       sum += event.amount
     } else if (event.kind === 'settled') sum -= event.charge
+    else if (event.kind === 'late') sum -= event.charge?.amount ?? 0n
   }
   let balances = 0n
   for (const { balance } of state.owners.values()) balances += balance

@@ -12,6 +12,8 @@ export interface SimHoldOptions {
   readonly factorPpm: number
   /** The caller's maximum of output tokens. */
   readonly requestedTokens: number | null
+  /** Web searches that are held at first. */
+  readonly searches: number
   /** Whether the model's upstreams have been seen to obey a maximum. */
   readonly maximum: HoldOptions['maximum']
 }
@@ -22,13 +24,15 @@ export type SimOperation =
       readonly options: SimHoldOptions
       readonly claim?: IdempotencyClaimRequest | undefined
     }
-  | { readonly kind: 'extend'; readonly remaining: number }
+  | { readonly kind: 'extend'; readonly remaining: number; readonly searches: number }
   | { readonly kind: 'mark'; readonly input: number; readonly output: number }
   | {
       readonly kind: 'settle'
       readonly usage: Usage | null
       /** What is charged at most. */
       readonly bound: Usage | null
+      /** The caller disconnected before the first content. */
+      readonly leftEarly?: { readonly usage: Usage | null } | undefined
       readonly stored: SimStoredResponse | null
     }
 

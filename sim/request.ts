@@ -4,32 +4,18 @@
  * knows, for the checks.
  */
 import type { StoredResponseRow } from '../src/db/ledger-commit.ts'
-import type { IdempotencyClaim } from '../src/ledger/events.ts'
 import type { Usage } from '../src/ledger/price.ts'
 import { claimId } from '../src/ledger/state.ts'
-import { noUsage } from '../src/providers/usage.ts'
-import { modelTokens } from './authority.ts'
+import { createUsage, noUsage } from '../src/providers/usage.ts'
+import { modelTokens } from './hold-operation.ts'
 import type { Bug } from './bugs.ts'
 import type { SimDisk } from './disk.ts'
-import type { SimResponse, SimOperation, SimMessage, SimHoldOptions } from './messages.ts'
+import { billedUsage, searchesIn, type RequestScript } from './request-script.ts'
+import type { SimResponse, SimOperation, SimMessage } from './messages.ts'
 
 const markLead = 64
 const markEvery = 24
 const extendAhead = 60
-
-/** What the upstream will do. */
-export interface RequestScript {
-  readonly options: SimHoldOptions
-  /** What its provider will bill. */
-  readonly input: number
-  readonly output: number
-  /** The upstream obeys the maximum of output tokens. */
-  readonly obeys: boolean
-  /** The upstream fails after this many tokens. */
-  readonly failsAt: number | null
-  /** Its `Idempotency-Key`, which an earlier request may have used. */
-  readonly claim: IdempotencyClaim | null
-}
 
 type EndReason = 'complete' | 'left' | 'failed' | 'money'
 
@@ -50,10 +36,16 @@ export class SimRequest {
   #requestedMark = 0
   #marking: number | null = null
   #extending: number | null = null
+  #searching: number | null = null
+  /** Web searches that it knows to be held. */
+  heldSearches: number
+  /** The caller has disconnected before the first content; `usage` is what may be charged. */
+  leftEarly: { readonly usage: Usage | null } | undefined
   #isExhausted = false
   /** Of a response that was received completely. */
   #providerUsage: Usage | null = null
   #paidTokens = 0
+  /** The maximum of output tokens that left the relay. */
   #maxTokens: number
   /** The hold does not grow beyond this. */
   #maxPaidTokens = Infinity
@@ -82,6 +74,7 @@ export class SimRequest {
     this.#send = deps.send
     this.#bug = deps.bug
     this.#maxTokens = modelTokens
+    this.heldSearches = script.options.searches
     this.#seenCommit = deps.seen
     if (script.claim) this.#phase = 'looking'
     else this.#sendOperation({ kind: 'hold', options: script.options })
@@ -89,10 +82,6 @@ export class SimRequest {
 
   get isOver(): boolean {
     return this.#phase === 'over'
-  }
-
-  get isRunning(): boolean {
-    return this.#phase === 'running'
   }
 
   /** Looks up its key on disk, and asks for its hold if there is no response. */
@@ -130,19 +119,16 @@ export class SimRequest {
     for (const message of this.#pending.values()) this.#send(message)
   }
 
-  get isWaiting(): boolean {
-    return this.#pending.size > 0
-  }
-
   /** Tokens arrive from the upstream, or its stream ends. */
   receive(tokens: number): void {
     if (this.#phase !== 'running') return
-    const { output, failsAt, input } = this.script
-    const maxTokens = Math.min(output, this.script.obeys ? this.#maxTokens : modelTokens)
+    const { failsAt, leavesEarly, claim } = this.script
+    if (leavesEarly && !claim && this.received === 0) return this.disconnect()
+    const maxTokens = this.#maxReceived
     const upTo = Math.min(this.received + tokens, maxTokens, failsAt ?? Infinity)
     this.received = upTo
     if (failsAt !== null && upTo >= failsAt) return this.#end('failed')
-    if (upTo >= maxTokens) this.#providerUsage = { ...noUsage, input, output: maxTokens }
+    if (upTo >= maxTokens) this.#providerUsage = billedUsage(this.script, maxTokens)
     if (this.script.options.mode === 'non-streaming') {
       if (this.#providerUsage) this.#end('complete')
       return
@@ -151,11 +137,31 @@ export class SimRequest {
     this.#deliver()
   }
 
+  get #maxReceived(): number {
+    const { output, obeys } = this.script
+    return Math.min(output, obeys ? this.#maxTokens : modelTokens)
+  }
+
+  /** The output tokens that it knows to be paid for. */
+  get paidTokens(): number {
+    return this.#paidTokens
+  }
+
+  /** The bill of the whole response, which a retired node has when it comes back. */
+  billLate(): { readonly usage: Usage; readonly bound: Usage } {
+    const usage = billedUsage(this.script, this.#maxReceived)
+    return { usage, bound: { ...usage, output: Math.min(usage.output, this.#maxTokens) } }
+  }
+
   /**
    * The caller disconnects. With a key the caller may repeat the request, so the response is read to its end.
    */
   disconnect(): void {
-    if (this.#phase === 'running' && !this.script.claim) this.#end('left')
+    if (this.#phase !== 'running' || this.script.claim) return
+    const { hasBegun, options } = this.script
+    if (options.mode === 'non-streaming' || this.received === 0)
+      this.leftEarly = { usage: hasBegun ? { ...noUsage, input: options.inputTokens } : null }
+    this.#end('left')
   }
 
   #requestMarksAndExtensions(): void {
@@ -165,12 +171,25 @@ export class SimRequest {
       this.#requestedMark = received
       this.#marking = this.#sendOperation({ kind: 'mark', input: this.script.input, output: received })
     }
+    this.#holdNextSearch()
     const isShort = this.#paidTokens - received < extendAhead && this.#extending === null
     if (!isShort || this.#isExhausted) return
     const maxPaidTokens = Math.min(this.#maxPaidTokens, this.script.obeys ? this.#maxTokens : modelTokens)
     if (this.#paidTokens < maxPaidTokens)
-      this.#extending = this.#sendOperation({ kind: 'extend', remaining: maxPaidTokens - this.#paidTokens })
+      this.#extending = this.#sendOperation({
+        kind: 'extend',
+        remaining: maxPaidTokens - this.#paidTokens,
+        searches: 0,
+      })
     else if (received > this.#paidTokens) this.#isExhausted = true
+  }
+
+  /** The fee of the next search is held as soon as one appears. */
+  #holdNextSearch(): void {
+    const seen = searchesIn(this.script, this.received)
+    const isDue = seen >= this.heldSearches && this.heldSearches < this.script.offered
+    if (isDue && this.#searching === null)
+      this.#searching = this.#sendOperation({ kind: 'extend', remaining: 1, searches: 1 })
   }
 
   #deliver(): void {
@@ -193,18 +212,25 @@ export class SimRequest {
   #end(endReason: EndReason): void {
     this.endReason = endReason
     this.#phase = 'ending'
-    const { input } = this.script
-    const output = endReason === 'money' ? this.delivered : this.received
+    const output = endReason === 'money' ? Math.min(this.received, this.#paidTokens) : this.received
     const hasContent = this.received > 0 && this.script.options.mode === 'stream'
-    this.billed = this.#providerUsage ?? (hasContent ? { ...noUsage, input, output } : null)
+    this.billed = this.#providerUsage ?? (hasContent ? this.#estimatedUsage(output) : null)
     const isComplete = endReason === 'complete' || endReason === 'money'
     const response = isComplete && this.billed ? Buffer.from(`${this.id} ${this.billed.output}`) : null
     this.#sendOperation({
       kind: 'settle',
       usage: this.billed,
       bound: this.bound,
+      leftEarly: this.leftEarly,
       stored: this.script.claim && { response, isComplete },
     })
+  }
+
+  /** Searches that were seen and are held are part of what was received. */
+  #estimatedUsage(output: number): Usage {
+    const seen = searchesIn(this.script, this.received)
+    const searches = this.endReason === 'money' ? Math.min(seen, this.heldSearches) : seen
+    return createUsage({ input: this.script.input, output, searches })
   }
 
   /** The usage that is charged at most: the output up to the maximum that was asked for. */
@@ -237,6 +263,13 @@ export class SimRequest {
         if (response.commit >= this.#holdCommit) this.#isHoldDurable = true
         break
       case 'extended':
+        if (call === this.#searching) {
+          this.#searching = null
+          if (response.paidTokens > 0) this.heldSearches += 1
+          else if (this.#phase === 'running' && !this.#providerUsage) return this.#end('money')
+          this.#paidTokens = Math.max(this.#paidTokens, response.paidTokens)
+          break
+        }
         if (call !== this.#extending) return
         this.#extending = null
         if (response.paidTokens > this.#paidTokens) this.#paidTokens = response.paidTokens

@@ -4,10 +4,12 @@
  * periods end.
  */
 import type { Caps } from '../src/ledger/caps.ts'
-import { dayMs, SimAuthority } from './authority.ts'
+import { SimAuthority } from './authority.ts'
 import type { Bug } from './bugs.ts'
-import { accounts, Callers, drawCaps, keys } from './callers.ts'
+import { accounts, Callers, drawCaps } from './callers.ts'
 import { Prng } from './prng.ts'
+import { checkLateBills } from './check-late-bills.ts'
+import { EventChecks } from './event-checks.ts'
 import { checkClaims } from './check-idempotency.ts'
 import {
   checkDelivered,
@@ -17,6 +19,7 @@ import {
   checkState,
   ReferenceModel,
 } from './checks.ts'
+import { SimClock } from './clock.ts'
 import { SimDisk } from './disk.ts'
 import type { SimHoldOptions, SimMessage, SimReply } from './messages.ts'
 import { SimRequest } from './request.ts'
@@ -26,7 +29,7 @@ const maxSteps = 260
 export class Simulation {
   readonly #prng: Prng
   readonly #bug: Bug | null
-  readonly #caps = new Map<string, Caps>()
+  readonly #caps: ReadonlyMap<string, Caps>
   readonly #requests: SimRequest[] = []
   /** Requests whose worker is alive. */
   #running: SimRequest[] = []
@@ -36,11 +39,9 @@ export class Simulation {
   /** Workers that have died without the authority knowing it yet. */
   #lostWorkers: number[] = []
   #nextWorker = 1
-  #now: number
-  /** The highest time that the clock has shown. */
-  #latest: number
-  /** A monotonic clock. */
-  #monotonicMs = 0
+  /** Requests of workers that are only frozen, and have not come back yet. */
+  #frozen: SimRequest[] = []
+  readonly #clock: SimClock
   readonly #callers: Callers
   /** The newest commit that each worker knows to be durable. */
   readonly #durableCommits = new Map<number, number>()
@@ -54,29 +55,13 @@ export class Simulation {
   constructor(seed: number, bug: Bug | null) {
     this.#prng = new Prng(seed)
     this.#bug = bug
-    this.#now = 1_000 * dayMs + this.#prng.below(dayMs)
-    this.#latest = this.#now
+    this.#clock = new SimClock(this.#prng)
     this.#callers = new Callers(this.#prng)
-    for (const account of accounts)
-      for (const key of ['', ...keys[account]]) this.#caps.set(account + key, drawCaps(this.#prng))
-    for (const account of accounts) this.#alignCaps(account)
+    this.#caps = drawCaps(this.#prng)
     this.#referenceModel = new ReferenceModel(this.#capsOf, this.#optionsOf)
     this.#authority = this.#start()
     for (let count = 0; count < 2; count += 1) this.#workers.push(this.#nextWorker++)
     for (const account of accounts) this.#credit(account, BigInt(this.#prng.between(300, 6000)))
-  }
-
-  /** All keys of an account share the account's caps. */
-  #alignCaps(account: (typeof accounts)[number]): void {
-    const { accountDay, accountMonth, accountRequestsPerDay } = this.#capsOf(account, '')
-    for (const key of keys[account]) {
-      this.#caps.set(account + key, {
-        ...this.#capsOf(account, key),
-        accountDay,
-        accountMonth,
-        accountRequestsPerDay,
-      })
-    }
   }
 
   readonly #capsOf = (account: string, key: string): Caps => {
@@ -85,22 +70,30 @@ export class Simulation {
     return caps
   }
 
-  readonly #optionsOf = (id: string): SimHoldOptions | undefined =>
-    this.#requests[Number(id.slice(1))]?.script.options
+  readonly #optionsOf = (id: string): SimHoldOptions | undefined => this.#requestOf(id)?.script.options
 
   #start(): SimAuthority {
+    const checks = new EventChecks(this.#referenceModel, {
+      capsOf: this.#capsOf,
+      requestOf: (id) => this.#requestOf(id),
+      monotonicNow: () => this.#clock.monotonicMs,
+    })
     const authority = new SimAuthority({
       disk: this.#disk,
-      now: () => this.#now,
-      monotonicNow: () => this.#monotonicMs,
+      now: () => this.#clock.now,
+      monotonicNow: () => this.#clock.monotonicMs,
       capsOf: this.#capsOf,
       send: (reply) => this.#replies.push(reply),
-      onEvent: (event) => this.#referenceModel.record(event),
+      onEvent: (event, isExpiry) => checks.onEvent(event, { isExpiry, state: this.#authority.state }),
       bug: this.#bug,
     })
     this.#authority = authority
     authority.recover()
     return authority
+  }
+
+  #requestOf(id: string): SimRequest | undefined {
+    return this.#requests[Number(id.slice(1))]
   }
 
   #credit(account: string, amount: bigint): void {
@@ -121,6 +114,7 @@ export class Simulation {
     checkRequests(this.#requests, this.#disk, this.#authority.state)
     checkSums(this.#disk, this.#authority.state, this.#durableCredits)
     checkClaims(this.#requests, this.#disk)
+    checkLateBills(this.#requests, this.#disk)
   }
 
   #check(): void {
@@ -140,9 +134,10 @@ export class Simulation {
     else if (draw < 885) this.#pickRequest()?.disconnect()
     else if (draw < 935) this.#advanceClock()
     else if (draw < 950) this.#reportLostWorker()
-    else if (draw < 956) this.#loseWorker()
+    else if (draw < 957) this.#loseWorker()
     else if (draw < 961) this.#crash()
-    else if (draw < 975) this.#credit(this.#prng.pick(accounts), BigInt(this.#prng.between(100, 800)))
+    else if (draw < 970) this.#credit(this.#prng.pick(accounts), BigInt(this.#prng.between(100, 800)))
+    else if (draw < 985) this.#thaw()
     else this.#authority.actOnBug()
   }
 
@@ -171,7 +166,7 @@ export class Simulation {
 
   #lookUpResponse(request: SimRequest | undefined): void {
     if (!request) return
-    request.lookUpResponse(this.#disk, { now: this.#now, latest: this.#latest })
+    request.lookUpResponse(this.#disk, this.#clock)
     if (request.isOver) this.#running = this.#running.filter((each) => each !== request)
   }
 
@@ -226,23 +221,17 @@ export class Simulation {
     this.#credits = this.#credits.filter(({ commit }) => commit > durable)
   }
 
-  /** Time passes or the clock is set, often past the end of a period. */
   #advanceClock(): void {
-    const prng = this.#prng
-    if (prng.bool(0.1)) this.#now += prng.between(-2 * dayMs, 2 * dayMs)
-    else {
-      const passed = prng.below(prng.bool(0.3) ? dayMs : dayMs / 20)
-      this.#now += passed
-      this.#monotonicMs += passed
-    }
-    this.#latest = Math.max(this.#latest, this.#now)
-    if (prng.bool(0.3)) this.#disk.dropExpired(this.#now)
+    this.#clock.advance()
+    if (this.#prng.bool(0.3)) this.#disk.dropExpired(this.#clock.now)
   }
 
   #loseWorker(): void {
     const worker = this.#prng.pick(this.#workers)
     this.#workers = [...this.#workers.filter((each) => each !== worker), this.#nextWorker++]
     this.#lostWorkers.push(worker)
+    if (this.#prng.bool(0.6))
+      this.#frozen.push(...this.#running.filter((request) => request.worker === worker))
     this.#dropWorkers((each) => each === worker)
   }
 
@@ -261,6 +250,15 @@ export class Simulation {
     this.#authority.workerLost(worker)
   }
 
+  /** A worker that was only frozen comes back, and settles what its upstream has billed since. */
+  #thaw(): void {
+    const request = this.#frozen.find(({ worker }) => !this.#lostWorkers.includes(worker))
+    if (!request) return
+    if (this.#prng.bool(0.8)) this.#frozen = this.#frozen.filter((each) => each !== request)
+    const operation = { kind: 'settle', ...request.billLate(), stored: null } as const
+    this.#authority.handle({ worker: request.worker, call: 0, id: request.id, operation })
+  }
+
   /** Everything in memory is lost. A commit being written may have reached the disk. */
   #crash(): void {
     const { commitBeingWritten } = this.#authority
@@ -268,6 +266,7 @@ export class Simulation {
     this.#dropWorkers(() => true)
     this.#messages = []
     this.#lostWorkers = []
+    this.#frozen = []
     this.#credits = []
     this.#workers = [this.#nextWorker++, this.#nextWorker++]
     this.#referenceModel = new ReferenceModel(this.#capsOf, this.#optionsOf)

@@ -11,6 +11,7 @@ import { ownerAt } from '../ledger/caps.ts'
 import { heldTokensToCount } from '../ledger/holds.ts'
 import { accountOwner, emptyOwner, keyOwner, type Hold } from '../ledger/state.ts'
 import type { Operation, ResponseToStore, Results, SettleRequest } from '../ledger/transaction.ts'
+import { billEarlyAbort } from './early-abort-bill.ts'
 import type { EarlyAborts } from '../limits/early-aborts.ts'
 import type { AdmissionRates, RateLimitResult } from '../limits/local-rate-limiter.ts'
 import type { RateLimitSubject, RateStatus } from '../limits/rate-limiter.ts'
@@ -177,22 +178,16 @@ export class Authority {
     storedResponse: ResponseToStore | null,
     at: number = this.#deps.now(),
   ): Decided<bigint> {
-    const { store, rates, directory, catalog } = this.#deps
+    const { store, rates, directory, catalog, earlyAborts, monotonicNow } = this.#deps
     const { id, usage, leftEarly } = request
     const { bound = usage } = request
     const tokens = bound ? bound.input + bound.output : 0
     rates.finish(id, leftEarly ? null : tokens)
     const held = store.state.holds.get(id)
-    const billed = leftEarly ? this.#billEarlyAbort(request, held) : request
+    const counted = { earlyAborts, now: monotonicNow() }
+    const billed = leftEarly ? billEarlyAbort(request, held, counted) : request
     const [otherPrice, caps] = [servedPriceOf(request, catalog), capsOfHold(directory, held)]
     return this.#end({ kind: 'settle', request: billed, storedResponse, otherPrice, at, caps }, held)
-  }
-
-  /** Charges what a caller that left before the first content may be charged, once the free ones are used up. */
-  #billEarlyAbort({ leftEarly, ...request }: SettleRequest, held: Hold | undefined): SettleRequest {
-    const { earlyAborts, monotonicNow } = this.#deps
-    const isFree = !held || earlyAborts.count(held.account, monotonicNow())
-    return isFree || !leftEarly ? request : { ...request, usage: leftEarly.usage }
   }
 
   /** A request whose worker has exited is charged at its last mark. */

@@ -73,7 +73,7 @@ function extend(transaction: LedgerTransaction, operation: Operations['extend'])
   const held = transaction.state.holds.get(operation.id)
   if (!held) return 0
   const granted = ledger.extend(transaction.state, operation)
-  if (!granted) return held.outputTokens
+  if (!granted) return operation.searches > 0 ? 0 : held.outputTokens
   transaction.addEvent(granted, heldOwners(held), held.account)
   return granted.outputTokens
 }

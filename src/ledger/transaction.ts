@@ -104,7 +104,7 @@ export type OperationKind = keyof Operations
 /** The result of every kind of operation. */
 export interface Results {
   readonly hold: GrantedHold | Denial | ClaimConflict
-  /** The output tokens that are paid for in total; 0: the hold has ended. */
+  /** The output tokens that are paid for in total; 0: the hold has ended, or the searches cannot be paid. */
   readonly extend: number
   readonly mark: undefined
   /** The nanos that were charged. */

@@ -62,7 +62,7 @@ export interface LedgerClient {
   /**
    * Extends a stream's hold by the next chunk. Resolves with the new total of output tokens that are paid for,
    * unchanged if the account cannot pay for more. `remaining`: output tokens that the stream may still write. `searches`:
-   * web searches to hold in addition.
+   * web searches to hold in addition; 0 if the account cannot pay for them.
    */
   extend(id: string, remaining: number, searches: number): Promise<number>
   /** Marks how much has been received from the upstream. */

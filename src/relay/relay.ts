@@ -154,10 +154,7 @@ class RelaySession implements ActiveRequest {
   #billStream(endReason: EndReason, meter: UsageMeter, pipeline: StreamPipeline): Bill {
     const end = pipeline.receivedEnd ?? endReason
     return end.kind === 'out-of-credit'
-      ? billFromEstimate(
-          { tokens: pipeline.deliveredTokens, searches: pipeline.paidSearches },
-          this.#failover,
-        )
+      ? billFromEstimate({ tokens: pipeline.cutAtPaid(), searches: pipeline.paidSearches }, this.#failover)
       : billFromStream(end, meter, this.#failover)
   }
 

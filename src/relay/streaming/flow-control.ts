@@ -137,10 +137,9 @@ export class FlowControl implements DurableMarksListener {
   #holdNextSearch(): void {
     if (this.#isHoldingSearch || this.isExhausted) return
     this.#isHoldingSearch = true
-    // With one more token, the number of paid tokens shows whether the search is held.
     this.#onceDone(this.#ledger.extend(this.#context.id, 1, 1), (outputTokens) => {
       this.#isHoldingSearch = false
-      if (outputTokens <= this.paidTokens) this.isSearchDenied = true
+      if (outputTokens === 0) this.isSearchDenied = true
       else this.heldSearches += 1
       this.paidTokens = Math.max(this.paidTokens, outputTokens)
       if (!this.isSearchDenied) this.receive(this.#received, this.#searches)

@@ -57,9 +57,11 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
     return this.#endReason.promise
   }
 
-  /** Output tokens that were sent, or that a stored response will send. */
-  get deliveredTokens(): number {
-    return this.#capture?.tokensPaidBy(this.paidTokens) ?? this.#writer.sentTokens
+  /** Drops what is not paid for. Returns the output tokens that were sent, or will be, or that are stored. */
+  cutAtPaid(): number {
+    const { paidTokens } = this
+    this.#writer.dropAfter(paidTokens)
+    return this.#capture?.tokensPaidBy(paidTokens) ?? this.#writer.lastTokens ?? this.#writer.sentTokens
   }
 
   /** Web searches that were seen and are paid for. */
