@@ -26,6 +26,7 @@ const providers: Readonly<Record<string, (url: string, apiKey: string) => Create
     const sluice = createOpenAI({ baseURL: `${url}/v1`, apiKey })
     return (name) => sluice.chat(name)
   },
+  '@ai-sdk/openai (Responses)': (url, apiKey) => createOpenAI({ baseURL: `${url}/v1`, apiKey }),
   '@ai-sdk/openai-compatible': (url, apiKey) =>
     createOpenAICompatible({
       name: 'sluice',
@@ -58,6 +59,7 @@ const prompt = 'What is the weather in "Paris"?'
 const providerOptions = {
   anthropic: { thinking: { type: 'enabled', budgetTokens: 1024 } },
   sluice: { reasoningEffort: 'low' },
+  openai: { store: false, reasoningEffort: 'low', forceReasoning: true },
 }
 
 function assertUsage({ inputTokens, outputTokens }: LanguageModelUsage, steps = 1): void {
@@ -76,9 +78,12 @@ async function catchError(response: PromiseLike<unknown>): Promise<APICallError>
   return error
 }
 
+/** Their formats have an event that ends a stream with an error. */
+const hasErrorEvent = new Set(['@ai-sdk/anthropic', '@ai-sdk/openai (Responses)'])
+
 /**
- * Reads a stream that must fail after three words. Callers of OpenAI's format see the connection break after the error, so
- * reading throws; callers of Anthropic's find the reason in the result, as they do at Anthropic.
+ * Reads a stream that must fail after three words. Callers of chat completions see the connection break after the error,
+ * so reading throws; others find the reason in the result, as they do at Anthropic and OpenAI.
  */
 async function assertStreamFails(model: LanguageModel, provider: string): Promise<void> {
   const errors: unknown[] = []
@@ -88,7 +93,7 @@ async function assertStreamFails(model: LanguageModel, provider: string): Promis
   const read = async (): Promise<void> => {
     for await (const part of result.stream) if (part.type === 'text-delta') text += part.text
   }
-  if (provider === '@ai-sdk/anthropic') {
+  if (hasErrorEvent.has(provider)) {
     await read()
     assert.equal(await result.finishReason, 'error')
   } else {

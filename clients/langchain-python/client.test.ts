@@ -22,6 +22,8 @@ const timeoutMs = 300_000
 const subjects: Readonly<Record<string, string>> = {
   'ChatOpenAI, other': 'TestOpenAIOther',
   'ChatOpenAI, claude': 'TestOpenAIClaude',
+  'ChatOpenAI with the Responses API, other': 'TestResponsesOther',
+  'ChatOpenAI with the Responses API, claude': 'TestResponsesClaude',
   'ChatAnthropic, other': 'TestAnthropicOther',
   'ChatAnthropic, claude': 'TestAnthropicClaude',
 }

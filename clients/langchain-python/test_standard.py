@@ -125,6 +125,11 @@ class OpenAITests(StandardTests):
     library = openai
 
 
+class ResponsesTests(OpenAITests):
+    def params(self, behavior, key="RICH"):
+        return {**super().params(behavior, key), "use_responses_api": True}
+
+
 class AnthropicTests(StandardTests):
     chat_model_class = ChatAnthropic
     library = anthropic
@@ -144,6 +149,14 @@ class TestOpenAIOther(OpenAITests):
 class TestOpenAIClaude(OpenAITests):
     family = "claude"
     impossible = {**StandardTests.impossible, "test_audio_inputs": "Claude takes no audio"}
+
+
+class TestResponsesOther(ResponsesTests):
+    family = "other"
+
+
+class TestResponsesClaude(ResponsesTests):
+    family = "claude"
 
 
 class TestAnthropicOther(AnthropicTests):
