@@ -7,7 +7,7 @@ import { UnsupportedFeatureError } from '../providers/provider.ts'
 import { encodeContent } from './content-pieces.ts'
 import { fitCallId, type ProviderCapabilities } from './provider-capabilities.ts'
 import { translateParts } from './responses-content.ts'
-import { encodeCustomInput, functionName } from './responses-tools.ts'
+import { encodeCustomInput, functionName, searchName } from './responses-tools.ts'
 import { restoreThinking, type ReturnedThinking } from './thinking-signature.ts'
 import { encodeToolResult } from './tool-results.ts'
 
@@ -28,8 +28,8 @@ interface AssistantTurn {
   isAnswered: boolean
 }
 
-const callTypes = new Set(['function_call', 'custom_tool_call'])
-const resultTypes = new Set(['function_call_output', 'custom_tool_call_output'])
+const callTypes = new Set(['function_call', 'custom_tool_call', 'tool_search_call'])
+const resultTypes = new Set(['function_call_output', 'custom_tool_call_output', 'tool_search_output'])
 /** Without content of their own: tools that are parsed with the others, and searches that have been made. */
 const silentTypes = new Set(['additional_tools', 'web_search_call'])
 
@@ -153,7 +153,8 @@ class Conversation {
     for (const { item: call } of calls) {
       const id = getString(call, 'call_id') ?? ''
       const { item, path } = this.#results.get(id) as LocatedItem
-      const parts = translateParts(item['output'], `${path}.output`, this.#capabilities)
+      const output = item['type'] === 'tool_search_output' ? describeFoundTools(item) : item['output']
+      const parts = translateParts(output, `${path}.output`, this.#capabilities)
       const result = encodeToolResult(fitCallId(id, this.#capabilities), parts)
       this.messages.push(result.message)
       images.push(...result.images)
@@ -167,15 +168,28 @@ function parseReasoning(item: Json): ReturnedThinking {
   return { text: texts.join(paragraph), signature: item['encrypted_content'] }
 }
 
-function encodeCall(item: Json, type: string, capabilities: ProviderCapabilities): Json {
-  const isCustom = type === 'custom_tool_call'
-  const called = {
-    name: functionName(getString(item, 'name') ?? '', getString(item, 'namespace')),
-    arguments: isCustom
-      ? encodeCustomInput(getString(item, 'input') ?? '')
-      : (getString(item, 'arguments') ?? '{}'),
+/** The function of a call, as the provider knows it. */
+function encodeCalled(item: Json, type: string): Json {
+  const name = functionName(getString(item, 'name') ?? '', getString(item, 'namespace'))
+  switch (type) {
+    case 'custom_tool_call':
+      return { name, arguments: encodeCustomInput(getString(item, 'input') ?? '') }
+    case 'tool_search_call':
+      return { name: searchName, arguments: JSON.stringify(item['arguments'] ?? {}) }
+    default:
+      return { name, arguments: getString(item, 'arguments') ?? '{}' }
   }
-  return { id: fitCallId(getString(item, 'call_id') ?? '', capabilities), type: 'function', function: called }
+}
+
+function encodeCall(item: Json, type: string, capabilities: ProviderCapabilities): Json {
+  const id = fitCallId(getString(item, 'call_id') ?? '', capabilities)
+  return { id, type: 'function', function: encodeCalled(item, type) }
+}
+
+/** The tools that a search has found are offered with the others: the result only names them. */
+function describeFoundTools(item: Json): string {
+  const names = getObjects(item, 'tools').map((tool) => getString(tool, 'name') ?? '')
+  return names.length === 0 ? 'No tools found.' : `Tools found: ${names.join(', ')}`
 }
 
 /** Some chat templates take a system message only at the beginning: those that come first are joined. */

@@ -1,6 +1,6 @@
 /** Output items of the Responses format, and the events for the text in them. */
 import { newId } from '../lib/ids.ts'
-import { omitUndefined, type Json } from '../providers/json-fields.ts'
+import { isObject, omitUndefined, type Json } from '../providers/json-fields.ts'
 import { parseCustomInput, type CallerTool } from './responses-tools.ts'
 import { wrapSignature } from './thinking-signature.ts'
 
@@ -36,6 +36,13 @@ export const textEvents = {
   },
 } as const satisfies Record<TextKind, { name: string; part: string; position: Json }>
 
+/** The types of items with calls, and how their ids begin. */
+export const callTypes = {
+  function: { type: 'function_call', prefix: 'fc' },
+  custom: { type: 'custom_tool_call', prefix: 'ctc' },
+  search: { type: 'tool_search_call', prefix: 'tsc' },
+} as const satisfies Record<CallerTool['kind'], { type: string; prefix: string }>
+
 /** A part of an item with this text. */
 export function encodePart(kind: TextKind, text: string): Json {
   switch (kind) {
@@ -61,9 +68,25 @@ export function encodeTextItem(
 }
 
 export function encodeCallItem({ kind, id, call, arguments: text }: CallItem, status: ItemStatus): Json {
-  return kind === 'custom'
-    ? { id, type: 'custom_tool_call', status, ...call, input: text === '' ? '' : parseCustomInput(text) }
-    : { id, type: 'function_call', status, ...call, arguments: text }
+  const common = { id, type: callTypes[kind].type, status, ...call }
+  switch (kind) {
+    case 'function':
+      return { ...common, arguments: text }
+    case 'custom':
+      return { ...common, input: text === '' ? '' : parseCustomInput(text) }
+    case 'search':
+      return { ...common, execution: 'client', arguments: parseSearch(text) }
+  }
+}
+
+/** Arguments that are cut or no object search for nothing. */
+function parseSearch(text: string): Json {
+  try {
+    const parsed: unknown = JSON.parse(text)
+    return isObject(parsed) ? parsed : {}
+  } catch {
+    return {}
+  }
 }
 
 /** The call of a function, as the call of the caller's tool that it stands for. */
@@ -73,5 +96,9 @@ export function describeCall(
   tools: ReadonlyMap<string, CallerTool>,
 ): Pick<CallItem, 'kind' | 'call'> {
   const { kind = 'function', name = functionName, namespace } = tools.get(functionName) ?? {}
-  return { kind, call: omitUndefined({ call_id: id || newId('call'), name, namespace }) }
+  const callId = id || newId('call')
+  return {
+    kind,
+    call: kind === 'search' ? { call_id: callId } : omitUndefined({ call_id: callId, name, namespace }),
+  }
 }

@@ -7,6 +7,7 @@ import { getNumber, getObject, getObjects, getString, type Json } from '../provi
 import { extractPieces } from './content-pieces.ts'
 import { JsonEndDetector } from './json-end-detector.ts'
 import {
+  callTypes,
   describeCall,
   encodeCallItem,
   encodePart,
@@ -138,7 +139,7 @@ export class OutputItems {
     this.#endText()
     this.#endCompleteCalls()
     const about = describeCall(id, functionName, this.#tools)
-    const itemId = newId(about.kind === 'custom' ? 'ctc' : 'fc')
+    const itemId = newId(callTypes[about.kind].prefix)
     const end = new JsonEndDetector()
     const item: OpenCall = { ...about, index: this.#count++, id: itemId, arguments: '', end }
     this.#begin(item.index, encodeCallItem(item, 'in_progress'))
@@ -168,7 +169,7 @@ export class OutputItems {
     if (item.kind === 'function') {
       const { name, arguments: text } = encoded
       this.#emit('function_call_arguments.done', item, { arguments: text, name })
-    } else {
+    } else if (item.kind === 'custom') {
       const { input } = encoded
       this.#emit('custom_tool_call_input.delta', item, { delta: input })
       this.#emit('custom_tool_call_input.done', item, { input })

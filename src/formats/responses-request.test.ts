@@ -105,6 +105,32 @@ describe('Responses requests', () => {
     assert.equal(sent, 'required')
   })
 
+  test('search among tools – is a function if the caller runs it; what it has found is offered', () => {
+    const search = { type: 'tool_search', execution: 'client', description: 'Finds tools.', parameters }
+    const found = { type: 'namespace', name: 'mcp', tools: [{ type: 'function', name: 'read' }] }
+    const { tools, messages } = translated({
+      tools: [search],
+      input: [
+        hello,
+        { type: 'tool_search_call', call_id: 'a', execution: 'client', arguments: { query: 'files' } },
+        { type: 'tool_search_output', call_id: 'a', execution: 'client', tools: [found] },
+        { type: 'tool_search_call', call_id: 'b', execution: 'client', arguments: { query: 'more' } },
+        { type: 'tool_search_output', call_id: 'b', execution: 'client', tools: [found] },
+      ],
+    })
+    assert.deepEqual(tools, [
+      { type: 'function', function: { name: 'tool_search', description: 'Finds tools.', parameters } },
+      { type: 'function', function: { name: 'mcp__read' } },
+    ])
+    const called = { name: 'tool_search', arguments: '{"query":"files"}' }
+    assert.deepEqual((messages as Json[]).slice(0, 3), [
+      hello,
+      { role: 'assistant', content: null, tool_calls: [{ id: 'a', type: 'function', function: called }] },
+      { role: 'tool', tool_call_id: 'a', content: 'Tools found: mcp' },
+    ])
+    assert.equal(rejectedField({ tools: [{ type: 'tool_search' }] }), 'tools[0]')
+  })
+
   test('searches – are left out if the model decides; other hosted tools are rejected by position', () => {
     const clock = { type: 'function', name: 'clock', parameters }
     const tools = [{ type: 'web_search' }, clock, { type: 'web_search_preview_2025_03_11' }]

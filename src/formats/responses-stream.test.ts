@@ -155,6 +155,22 @@ describe('Responses streams', () => {
     assert.deepEqual([namespaced?.['namespace'], namespaced?.['name']], ['mcp', 'read'])
   })
 
+  test('search among the caller’s tools – is a call with its arguments as an object', () => {
+    const stream = createStream({ tools: [{ type: 'tool_search', execution: 'client' }] })
+    const events = [
+      ...stream.send(pieceOf(0, '{"query":"files"}', 'a', 'tool_search')),
+      ...stream.send({}, 'tool_calls'),
+    ]
+    const { id: _id, ...call } = itemsOf(events)[0] ?? {}
+    assert.deepEqual(call, {
+      type: 'tool_search_call',
+      status: 'completed',
+      call_id: 'a',
+      execution: 'client',
+      arguments: { query: 'files' },
+    })
+  })
+
   test('finish reasons – length and content filter make the response and its last item incomplete', () => {
     for (const [finish, reason] of [
       ['length', 'max_output_tokens'],

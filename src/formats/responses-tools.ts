@@ -1,7 +1,7 @@
 /**
  * Translates the tools of a Responses request into functions of the OpenAI format. A `custom` tool, whose input is free
- * text, becomes a function with one string; a function of a `namespace` gets a qualified name. Responses are mapped back
- * by the names that the functions got.
+ * text, becomes a function with one string; a function of a `namespace` gets a qualified name; a `tool_search` that the
+ * caller runs is a function like any other. Responses are mapped back by the names that the functions got.
  */
 import {
   getObject,
@@ -15,9 +15,9 @@ import { UnsupportedFeatureError } from '../providers/provider.ts'
 import { isStrictSchema } from './strict-schema.ts'
 import { shortToolName } from './tool-names.ts'
 
-/** A tool that the caller runs, and its path in the request. */
+/** A tool that the caller runs. */
 export interface CallerTool {
-  readonly kind: 'function' | 'custom'
+  readonly kind: 'function' | 'custom' | 'search'
   readonly name: string
   readonly namespace: string | undefined
   readonly tool: Json
@@ -59,9 +59,18 @@ export function isOptionalSearch(tool: Json, { tool_choice: choice }: Json): boo
   return isFree && (getString(tool, 'type') ?? '').startsWith('web_search')
 }
 
+/** The name of the function for a search among the caller's tools. */
+export const searchName = 'tool_search'
+
+/** A search among tools that the caller has not sent: it runs the search itself. */
+function isToolSearch({ type, execution }: Json): boolean {
+  return type === searchName && execution === 'client'
+}
+
 function parseTool(value: unknown, path: string, namespace?: string): CallerTool {
   if (!isObject(value)) throw new UnsupportedFeatureError(path, 'must be an object')
   const kind = value['type']
+  if (isToolSearch(value)) return { kind: 'search', name: searchName, namespace: undefined, tool: value }
   if (kind !== 'function' && kind !== 'custom') {
     const type = getString(value, 'type') ?? 'the tool'
     throw new UnsupportedFeatureError(path, `${type} is not supported by the provider of this model`)
@@ -89,21 +98,24 @@ function parseToolList(list: unknown, path: string, request: Json): CallerTool[]
   })
 }
 
+/** Items with tools for the rest of the conversation. */
+const itemsWithTools = new Set<unknown>(['additional_tools', 'tool_search_output'])
+
 /**
  * The tools that the caller runs, also those that an item of the input adds. Searches, which Codex offers in every
- * request, are left out if the model need not search. Throws `UnsupportedFeatureError` for other tools.
+ * request, are left out if the model need not search.
  */
-export function parseCallerTools(request: Json): CallerTool[] {
+function parseCallerTools(request: Json): CallerTool[] {
   const { input } = request
   const items: unknown[] = Array.isArray(input) ? input : []
   const added = items.flatMap((item, index) => {
-    if (!isObject(item) || item['type'] !== 'additional_tools') return []
+    if (!isObject(item) || !itemsWithTools.has(item['type'])) return []
     return parseToolList(item['tools'], `input[${index}].tools`, request)
   })
   return [...parseToolList(request['tools'], 'tools', request), ...added]
 }
 
-/** The tools by the names that their functions got. */
+/** The tools by the names that their functions get; the last one of a name. Throws `UnsupportedFeatureError`. */
 export function toolsByFunctionName(request: Json): ReadonlyMap<string, CallerTool> {
   return new Map(
     parseCallerTools(request).map((tool) => [functionName(tool.name, tool.namespace), tool] as const),
@@ -118,7 +130,11 @@ function describeCustomTool(tool: Json): string {
     definition === undefined
       ? undefined
       : `The input must match this ${getString(format, 'syntax') ?? ''} grammar:\n${definition}`
-  const texts = [getString(tool, 'description'), grammar, 'Pass the whole input as plain text.']
+  const texts = [
+    getString(tool, 'description'),
+    grammar,
+    `Pass the whole input as it is in \`${inputParameter}\`.`,
+  ]
   return texts.filter((text) => text !== undefined && text !== '').join('\n\n')
 }
 
@@ -164,7 +180,7 @@ function selectTools(tools: readonly CallerTool[], choice: unknown): ToolSelecti
 
 /** Translates `tools`, `tool_choice` and `parallel_tool_calls`. Throws `UnsupportedFeatureError`. */
 export function translateTools(request: Json): Json {
-  const { tools, choice } = selectTools(parseCallerTools(request), request['tool_choice'])
+  const { tools, choice } = selectTools([...toolsByFunctionName(request).values()], request['tool_choice'])
   if (tools.length === 0) return {}
   const parallel = request['parallel_tool_calls']
   return {
