@@ -8,16 +8,21 @@ import { embeddedFields, embeddedPrefixLength, embeddedTokens } from './embedded
 import { TokenCounter } from './token-estimate.ts'
 
 const textFields = ['text', 'refusal', 'name', 'arguments', 'input', 'filename']
+/** Of searches among tools, and of items that add tools. */
+const definitionFields = ['arguments', 'tools']
 const contentFields = ['content', 'output', 'summary']
 
 export function estimateResponsesInput(request: Json): number {
   const count = new TokenCounter()
   count.add(getString(request, 'instructions') ?? '')
   addContent(count, request['input'])
-  for (const definition of [request['tools'], getObject(request, 'text')?.['format']]) {
-    if (definition !== undefined && definition !== null) count.add(JSON.stringify(definition))
-  }
+  addDefinition(count, request['tools'])
+  addDefinition(count, getObject(request, 'text')?.['format'])
   return count.tokens
+}
+
+function addDefinition(count: TokenCounter, definition: unknown): void {
+  if (typeof definition === 'object' && definition !== null) count.add(JSON.stringify(definition))
 }
 
 /** A text, or items or parts, which have fields of both kinds. */
@@ -29,6 +34,7 @@ function addContent(count: TokenCounter, content: unknown): void {
 
 function addPart(count: TokenCounter, part: Json): void {
   for (const field of textFields) count.add(getString(part, field) ?? '')
+  for (const field of definitionFields) addDefinition(count, part[field])
   for (const field of contentFields) addContent(count, part[field])
   for (const holder of [part, getObject(part, 'input_audio') ?? {}]) addEmbedded(count, holder)
 }

@@ -24,7 +24,8 @@ function isUserMessage(message: unknown): boolean {
 
 /** Identifies the conversation among those of one account. */
 export function conversationHash(account: string, request: CallerRequest): number {
-  const { prompt_cache_key: key, user: named, metadata, ...parsed } = request.parsed()
+  const parsed = request.parsed()
+  const { prompt_cache_key: key, user: named, metadata } = parsed
   const user = named ?? (isObject(metadata) ? metadata['user_id'] : undefined)
   if (typeof key === 'string' && key !== '') return hashText(`${account} key ${key}`)
   if (typeof user === 'string' && user !== '') return hashText(`${account} user ${user}`)
