@@ -4,6 +4,7 @@
  */
 import type { ModelsTable } from '../db/schema/schema.ts'
 import { invalidField } from '../errors.ts'
+import type { ModelOperation } from './operations.ts'
 import { parseTimeouts, type Timeouts } from './timeouts.ts'
 
 const limitNames = ['rpm', 'tpm', 'rpd', 'concurrency'] as const
@@ -58,6 +59,7 @@ export interface ModelFields {
   readonly limits: ModelLimits | null
   /** Those of its own; where an upstream's is shorter, that one applies. */
   readonly timeouts: Timeouts
+  readonly operations: readonly ModelOperation[]
 }
 
 export function modelFields(row: ModelsTable): ModelFields {
@@ -71,5 +73,6 @@ export function modelFields(row: ModelsTable): ModelFields {
     createdAt: row.created_at,
     limits: parseModelLimits(row.limits),
     timeouts: parseTimeouts(row.timeouts),
+    operations: JSON.parse(row.operations) as ModelOperation[],
   }
 }

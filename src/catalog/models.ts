@@ -23,6 +23,7 @@ import {
   type Price,
   type PriceInput,
 } from './prices.ts'
+import { defaultOperations, type ModelOperation } from './operations.ts'
 import { checkFallbacks, parseRouting, type Preference, type Routing } from './routing.ts'
 import {
   limitsPatchJson,
@@ -70,6 +71,11 @@ function checkOwner(text: string): string {
   throw invalidField('owned_by', 'must have 1 to 100 characters')
 }
 
+function operationsJson(operations: readonly ModelOperation[]): string {
+  if (operations.length > 0) return JSON.stringify([...new Set(operations)])
+  throw invalidField('operations', 'must name at least one operation')
+}
+
 function toColumns(patch: ModelPatch): Partial<ModelsTable> {
   const set: Partial<ModelsTable> = {}
   if (patch.contextTokens !== undefined)
@@ -81,6 +87,7 @@ function toColumns(patch: ModelPatch): Partial<ModelsTable> {
   if (patch.hiddenReasoning !== undefined) set.hidden_reasoning = patch.hiddenReasoning ? 1 : 0
   if (patch.ownedBy !== undefined) set.owned_by = checkOwner(patch.ownedBy)
   if (patch.listed !== undefined) set.listed = patch.listed ? 1 : 0
+  if (patch.operations !== undefined) set.operations = operationsJson(patch.operations)
   return set
 }
 
@@ -155,6 +162,7 @@ export async function createModel(db: Db, input: ModelInput, by: string): Promis
     routing: routingJson(input),
     limits: initialLimitsJson(input.limits),
     timeouts: initialTimeoutsJson(input.timeouts),
+    operations: JSON.stringify(defaultOperations),
     created_at: now,
     updated_at: now,
     deleted_at: null,

@@ -72,6 +72,7 @@ function createCatalog(): Catalog {
     routing: '{}',
     limits: '{}',
     timeouts: '{}',
+    operations: '["chat"]',
     ...times,
   } as const
   const models = [{ model: row, price: { ...free, ...price, ...others }, routes: [], maximums: [] }]

@@ -74,6 +74,7 @@ export const requestColumns = [
   'model_served',
   'provider_response_id',
   'fingerprint',
+  'operation',
 ] as const satisfies (keyof RequestRow)[]
 
 export const storedResponseColumns = [

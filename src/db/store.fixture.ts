@@ -81,6 +81,7 @@ export function createRequestRow(requestId: string, fields: Partial<RequestRow> 
     model_served: null,
     provider_response_id: null,
     fingerprint: null,
+    operation: 'chat',
     count: 1,
     ...fields,
   }

@@ -73,7 +73,7 @@ export function holdOperation(
     requestedTokens: request.requestedTokens,
     searches: request.searches,
     modelTokens: maxOutputTokensOf(model),
-    maximum: model.maximum,
+    maximum: request.holdsOwnMaximum ? 'obeyed' : model.maximum,
     mode: model.hiddenReasoning ? 'hidden' : mode,
     caps: capsForModel(caller, model),
     claim: request.claim && { key: request.claim.key, body: request.claim.body },

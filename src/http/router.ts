@@ -19,10 +19,16 @@ import { decodePathSegment, endpointPath, requireValidTarget } from './request-t
 import { NodeRequest } from './server/node-request.ts'
 import { statusPathOf } from './status/paths.ts'
 import { balanceBody, billingUsageBody, requestBody, subscriptionBody } from './openai/account.ts'
-import { chatCompletions, type ChatDeps } from './openai/chat-completions.ts'
-import { isWebSocket, responses, responseTokens, storedResponseError } from './openai/responses.ts'
+import { chatCompletions, completions, type ChatDeps } from './openai/chat-completions.ts'
+import {
+  isCodexCatalog,
+  isWebSocket,
+  responses,
+  responseTokens,
+  storedResponseError,
+} from './openai/responses.ts'
 import { noModels } from '../relay/routing/fallbacks.ts'
-import { messages, messageTokens } from './anthropic/messages.ts'
+import { isAnthropicRequest, messages, messageTokens } from './anthropic/messages.ts'
 import { anthropicModelBody, anthropicModelListBody } from './anthropic/models.ts'
 import { modelBody, modelListBody } from './openai/models.ts'
 
@@ -151,6 +157,9 @@ export class Router {
       case '/messages/count_tokens':
         requireMethod(context, 'POST')
         return this.#relayRequest(context, messageTokens)
+      case '/completions':
+        requireMethod(context, 'POST')
+        return this.#relayRequest(context, completions)
       case '/responses':
         if (method === 'GET' && isWebSocket(request)) throw apiError('websocket_unsupported')
         requireMethod(context, 'POST')
@@ -160,7 +169,7 @@ export class Router {
         return this.#relayRequest(context, responseTokens)
       case '/models': {
         requireMethod(context, 'GET')
-        if (isCodexCatalog(context)) return this.#sendJson(context, () => ({ models: [] }))
+        if (isCodexCatalog(request.query)) return this.#sendJson(context, () => ({ models: [] }))
         if (!context.isAnthropic)
           return this.#sendJson(context, (caller) => modelListBody(ctx.catalog, caller))
         const query = new URLSearchParams(request.query)
@@ -256,7 +265,7 @@ export class Router {
       const address = this.apiKeys.clientAddress(incoming.peer, incoming.header('x-forwarded-for'))
       this.#deps.onUnauthenticated(address)
     }
-    const isRelayed = /\/(?:chat\/completions|messages|responses)$/.test(path)
+    const isRelayed = /\/(?:completions|messages|responses)$/.test(path)
     if (isRelayed && isAuthenticated(context) && !context.isAdmitted) this.#deps.onRejected(error, context)
     if (response.isStarted || response.isDisconnected) return
     const headers = [...jsonHeaders, ...context.headers, ...errorHeaders(error)]
@@ -270,17 +279,6 @@ export class Router {
 
 function isAuthenticated(context: HttpRequestContext): context is AuthenticatedContext {
   return context.caller !== null
-}
-
-/** Anthropic's clients send `anthropic-version` with every request. */
-function isAnthropicRequest(request: IncomingRequest, path: string): boolean {
-  if (path.endsWith('/chat/completions') || path.startsWith('/responses')) return false
-  return /^\/messages(?:\/|$)/.test(path) || request.header('anthropic-version') !== undefined
-}
-
-/** Codex asks for a catalog of its own form; an empty one makes it use the one that it has. */
-function isCodexCatalog({ incoming: { query } }: HttpRequestContext): boolean {
-  return query.includes('client_version=') && new URLSearchParams(query).has('client_version')
 }
 
 function requireMethod({ incoming: { method }, headers }: HttpRequestContext, allowed: 'GET' | 'POST'): void {

@@ -28,6 +28,8 @@ export interface RequestOutcome {
   readonly modelServed?: string | null
   readonly providerResponseId?: string | null
   readonly fingerprint?: string | null
+  /** What it asked for: a name of catalog/operations.ts. */
+  readonly operation?: string | null
 }
 
 export interface RequestIdentity {
@@ -91,6 +93,7 @@ export function requestRow(
     model_served: outcome.modelServed ?? null,
     provider_response_id: outcome.providerResponseId ?? null,
     fingerprint: outcome.fingerprint ?? null,
+    operation: outcome.operation ?? null,
   }
 }
 

@@ -103,11 +103,12 @@ export class ChunkCollector {
     if (Array.isArray(choices)) for (const choice of choices) if (isObject(choice)) this.#addChoice(choice)
   }
 
-  #addChoice({ index: number, delta, logprobs, ...others }: Json): void {
+  #addChoice({ index: number, delta, text, logprobs, ...others }: Json): void {
     const index = typeof number === 'number' ? number : 0
     let choice = this.#choices.get(index)
     if (!choice) this.#choices.set(index, (choice = { message: {}, fields: { finish_reason: null } }))
     if (isObject(delta)) addFields(choice.message, delta)
+    if (typeof text === 'string') addFields(choice.fields, { text })
     if (isObject(logprobs)) addFields(choice.fields, { logprobs })
     for (const key of Object.keys(others)) {
       if (key !== prototypeKey && (others[key] ?? null) !== null) choice.fields[key] = others[key]
@@ -116,12 +117,14 @@ export class ChunkCollector {
 
   /** The response to which the chunks add up. */
   completion(): Json {
+    const isText = this.#fields['object'] === 'text_completion'
     const choices = Array.from(this.#choices, ([index, { message, fields }]) => {
-      return { index, message: completeMessage(message), logprobs: null, ...fields }
+      const written = isText ? {} : { message: completeMessage(message) }
+      return { index, ...written, logprobs: null, ...fields }
     })
     return {
       ...this.#fields,
-      object: 'chat.completion',
+      object: isText ? 'text_completion' : 'chat.completion',
       choices: choices.toSorted((left, right) => left.index - right.index),
     }
   }

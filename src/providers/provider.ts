@@ -219,6 +219,8 @@ export interface Provider {
   readonly forModel?: (model: string) => Provider | undefined
   /** Throws `UnsupportedFeatureError`. */
   buildRequest(call: UpstreamCall): OutgoingRequest
+  /** Builds a request of the legacy completions; absent for providers that have none. */
+  readonly buildCompletionRequest?: (call: UpstreamCall) => OutgoingRequest
   /** Builds a request of the Responses API from the caller's `native` request. */
   readonly buildResponsesRequest?: (call: UpstreamCall) => OutgoingRequest
   /** Builds a request that counts the tokens of the caller's `native` request. */

@@ -33,7 +33,13 @@ export const providers: readonly Provider[] = [
   azure,
   bedrock,
   openAICompatible('perplexity', 'Perplexity', 'https://api.perplexity.ai'),
-  openAICompatible('deepseek', 'DeepSeek', 'https://api.deepseek.com/v1'),
+  openAICompatibleProvider({
+    name: 'deepseek',
+    title: 'DeepSeek',
+    baseUrl: 'https://api.deepseek.com/v1',
+    // Completions are a beta (DeepSeek, "FIM completion").
+    completionsUrl: ({ baseUrl }) => `${baseUrl.replace(/\/v1$/, '/beta')}/completions`,
+  }),
   openAICompatible(
     'qwen',
     'Qwen (Alibaba Cloud Model Studio)',

@@ -1,4 +1,5 @@
 /** Admission: holds money for a request, replays the response of a repeated request, or rejects the request. */
+import { holdsOwnMaximum } from '../catalog/operations.ts'
 import { apiError } from '../errors.ts'
 import type { StoredResponse } from '../usage/stored-responses.ts'
 import type { RelayContext, RelayDeps } from './request-context.ts'
@@ -42,6 +43,7 @@ export function requestHold(deps: RelayDeps, context: RelayContext): Promise<Hol
     requestedTokens: request.maxOutputTokens,
     searches: searchesToHold(context),
     stream: request.stream,
+    ...(holdsOwnMaximum(request.format.operation) ? { holdsOwnMaximum: true } : {}),
   }
   if (claim) return holdWithClaim(deps, caller.accountId, holdRequest, claim)
   return deps.ledger.hold(holdRequest)

@@ -25,6 +25,8 @@ export interface HoldRequest {
   /** Web searches that are held in addition, at the model's price per search. */
   readonly searches: number
   readonly stream: boolean
+  /** Held at the caller's maximum, also on routes that have not been seen to obey one. */
+  readonly holdsOwnMaximum?: boolean
   readonly claim?: IdempotencyClaimRequest | undefined
 }
 

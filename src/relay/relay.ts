@@ -224,6 +224,7 @@ class RelaySession implements ActiveRequest {
       isClamped: bill?.isClamped ?? false,
       stream: request.stream,
       model: model.id,
+      operation: request.format.operation,
     }
     const usage = bill?.usage ?? null
     const { accountId: account, keyId: key } = caller

@@ -51,6 +51,7 @@ describe('request records', () => {
       model_served: 'upstream-model',
       provider_response_id: 'chatcmpl-1',
       fingerprint: 'fp_1',
+      operation: 'chat',
       count: 1,
       attempts,
     })

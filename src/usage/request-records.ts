@@ -103,6 +103,8 @@ export function requestRecord(row: Omit<RequestsTable, 'row_id'>) {
     model_served: row.model_served,
     provider_response_id: row.provider_response_id,
     fingerprint: row.fingerprint,
+    /** What it asked for; null: it was rejected before it was known, or written by a release before 0.7. */
+    operation: row.operation,
     /** How many rejected requests share the record; 1 in all others. */
     count: row.count,
     attempts: JSON.parse(row.attempts) as AttemptRecord[],

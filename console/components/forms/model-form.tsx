@@ -19,12 +19,41 @@ export interface ModelFormProps {
   readonly saved: (model: Model) => void
 }
 
+const operations: readonly Model['operations'][number][] = ['chat', 'completions']
+
+interface OperationFieldsProps {
+  /** Separated by commas. */
+  readonly value: string
+  readonly change: (value: string) => void
+}
+
+function OperationFields({ value, change }: OperationFieldsProps) {
+  const t = useMessages('catalog').models
+  return (
+    <Checkbox.Group
+      label={t.operations}
+      description={t.operationsHint}
+      value={value.split(',')}
+      onChange={(chosen) =>
+        chosen.length > 0 && change(operations.filter((each) => chosen.includes(each)).join())
+      }
+    >
+      <div className="row">
+        {operations.map((each) => (
+          <Checkbox key={each} value={each} label={t.operationNames[each]} />
+        ))}
+      </div>
+    </Checkbox.Group>
+  )
+}
+
 function draftFrom(model: Model | null) {
   return {
     id: model?.id ?? '',
     context_tokens: integerText(model?.context_tokens),
     max_output_tokens: integerText(model?.max_output_tokens),
     owned_by: model?.owned_by ?? '',
+    operations: (model?.operations ?? ['chat']).join(),
     listed: model?.listed === false ? '' : 'yes',
     ...timeoutDraftFrom(model?.timeouts),
   }
@@ -35,6 +64,7 @@ function bodyFrom(draft: ReturnType<typeof draftFrom>, routes: readonly RouteDra
     context_tokens: Number(draft.context_tokens),
     max_output_tokens: optionalInteger(draft.max_output_tokens),
     ...(draft.owned_by.trim() === '' ? {} : { owned_by: draft.owned_by.trim() }),
+    operations: draft.operations.split(','),
     listed: draft.listed !== '',
     routes: routesFromDrafts(routes),
     timeouts: timeoutsFromDraft(draft),
@@ -114,6 +144,7 @@ export function ModelForm({ model, close, saved }: ModelFormProps) {
           <TimeoutFields field={field} placeholder={t.asUpstream} />
         </div>
       </details>
+      <OperationFields value={draft.operations} change={(value) => set('operations', value)} />
       <Checkbox
         label={t.listedHint}
         checked={draft.listed !== ''}

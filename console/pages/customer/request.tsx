@@ -65,6 +65,7 @@ function RequestContent({ request }: { readonly request: RequestDetail }) {
           [t.time, formatExactTime(request.time)],
           [t.key, request.key_name],
           [t.model, <ModelName key="model" model={request.model} />],
+          [t.operation, request.operation ?? '–'],
           [t.stream, request.stream ? shell.yes : shell.no],
           [t.finish, request.finish ?? '–'],
           [t.cached, formatNumber(request.cached_tokens)],

@@ -81,6 +81,7 @@ const modelFields = {
   prefer: 'prefer',
   affinity: 'affinity',
   fallback: 'fallbacks',
+  operations: 'operations',
   listed: 'listed',
 } as const
 
@@ -178,6 +179,7 @@ function withModelOptions(command: Command): Command {
       ]),
     )
     .option('--affinity', 'keep a conversation on one upstream')
+    .option('--operations <name>', 'what it can do: chat (default) or completions; repeatable', listOption)
     .option('--fallback <model>', 'a model that may serve requests instead; repeatable', listOption)
 }
 

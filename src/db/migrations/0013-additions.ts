@@ -126,4 +126,13 @@ create table route_maximums (
 ) strict, without rowid;
 `,
   },
+  /** What a model can do, and what a request asked for (catalog/operations.ts); null in earlier rows. */
+  {
+    version: 25,
+    name: 'operations',
+    ddl: `
+alter table models add column operations text not null default '["chat"]';
+alter table requests add column operation text;
+`,
+  },
 ]

@@ -126,6 +126,8 @@ export interface ModelsTable {
   limits: string
   /** JSON as of `upstreams.timeouts`: those that are shorter than the upstream's count. */
   timeouts: string
+  /** JSON: a list of what it can do; see catalog/operations.ts. */
+  operations: string
   created_at: number
   updated_at: number
   deleted_at: number | null

@@ -5,7 +5,7 @@
 import { estimateMark } from '../../relay/count-tokens.ts'
 import { readMessagesRequest, type MessagesRequest } from '../../relay/request/messages-request.ts'
 import { relayRequest, type ChatDeps } from '../openai/chat-completions.ts'
-import type { HttpRequestContext } from '../incoming-request.ts'
+import type { HttpRequestContext, IncomingRequest } from '../incoming-request.ts'
 import { sendTokenCount } from '../token-counts.ts'
 
 function readRequest({ incoming, body }: HttpRequestContext, isTokenCount: boolean): MessagesRequest {
@@ -25,4 +25,10 @@ export function messageTokens(deps: ChatDeps, context: HttpRequestContext): Prom
     request: readRequest(context, true),
     encode: ({ tokens, bytes }) => bytes ?? JSON.stringify({ input_tokens: tokens, ...estimateMark }),
   })
+}
+
+/** Anthropic's clients send `anthropic-version` with every request. */
+export function isAnthropicRequest(request: IncomingRequest, path: string): boolean {
+  if (path.endsWith('/completions') || path.startsWith('/responses')) return false
+  return /^\/messages(?:\/|$)/.test(path) || request.header('anthropic-version') !== undefined
 }

@@ -2,6 +2,7 @@
 import { allowsModel } from '../../accounts/allowlists.ts'
 import type { Caller } from '../../accounts/directory.ts'
 import type { Catalog, PricedModel } from '../../catalog/catalog.ts'
+import { pathsFor, requestOperations, type RequestOperation } from '../../catalog/operations.ts'
 import { apiError } from '../../errors.ts'
 import type { RelayContext, RelayDeps } from '../../relay/request-context.ts'
 import type { CallerRequest } from '../../relay/request/caller-format.ts'
@@ -10,6 +11,7 @@ import { relayChat } from '../../relay/relay.ts'
 import type { HttpRequestContext } from '../incoming-request.ts'
 import { fallbackModels } from '../../relay/routing/fallbacks.ts'
 import { restrictRoutes } from '../../relay/routing/restricted-routes.ts'
+import { readCompletionRequest } from '../../relay/request/completion-request.ts'
 import { readChatRequest } from '../../relay/request/request-body.ts'
 
 export interface ChatDeps {
@@ -30,9 +32,27 @@ export function requireModel(catalog: Catalog, caller: Caller, name: string): Pr
   return model
 }
 
+function canServe({ operations }: PricedModel, operation: RequestOperation): boolean {
+  return operations.includes(requestOperations[operation].model)
+}
+
+/** Throws 404 naming the endpoints of the model if it is for other requests. */
+function requireOperation(model: PricedModel, operation: RequestOperation): void {
+  if (canServe(model, operation)) return
+  const { id, operations } = model
+  const paths = pathsFor(operations).map((path) => `\`POST ${path}\``)
+  const message = `The model ${JSON.stringify(id)} is not for this endpoint. Use ${paths.join(', ')}.`
+  throw apiError('model_not_found', { param: 'model', message })
+}
+
 /** Throws an `ApiError` if nothing has been sent. */
 export function chatCompletions(deps: ChatDeps, context: HttpRequestContext): Promise<void> {
   return relayRequest(deps, context, readChatRequest(context.body))
+}
+
+/** `POST /v1/completions`. Throws an `ApiError` if nothing has been sent. */
+export function completions(deps: ChatDeps, context: HttpRequestContext): Promise<void> {
+  return relayRequest(deps, context, readCompletionRequest(context.body))
 }
 
 /** Common to all API formats: checks the model, then relays the request. */
@@ -45,7 +65,10 @@ export function relayRequest(
   const { incoming, model, caller } = context
   const key = incoming.header('idempotency-key')
   if (key !== undefined) context.claim = createClaim(key, incoming.path, context.body)
-  context.fallbacks = fallbackModels(deps.catalog, model, caller)
+  const fallbacks = fallbackModels(deps.catalog, model, caller)
+  const { operation } = request.format
+  context.fallbacks =
+    fallbacks.length === 0 ? fallbacks : fallbacks.filter((each) => canServe(each, operation))
   if (request.restricted.length > 0) restrictRoutes(context, request.restricted)
   return relayChat(deps.relay, context)
 }
@@ -58,5 +81,7 @@ export function addRequest(
 ): asserts context is HttpRequestContext & RelayContext {
   context.request = request
   if (!context.caller) throw new Error('Only the request of an authenticated caller can be relayed.')
-  context.model = requireModel(catalog, context.caller, request.model)
+  const model = requireModel(catalog, context.caller, request.model)
+  requireOperation(model, request.format.operation)
+  context.model = model
 }

@@ -15,6 +15,7 @@ function encodeModel(model: PricedModel): Record<string, unknown> {
     owned_by: model.ownedBy,
     context_length: model.contextTokens,
     max_output_tokens: model.maxOutputTokens,
+    operations: model.operations,
     pricing: {
       currency: 'CNY',
       unit: '1K tokens',

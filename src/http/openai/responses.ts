@@ -41,3 +41,8 @@ export function storedResponseError(method: string, path: string): ApiError | nu
 export function isWebSocket(incoming: IncomingRequest): boolean {
   return incoming.header('upgrade')?.toLowerCase() === 'websocket'
 }
+
+/** Codex asks for a catalog of its own form; an empty one makes it use the one that it has. */
+export function isCodexCatalog(query: string): boolean {
+  return query.includes('client_version=') && new URLSearchParams(query).has('client_version')
+}

@@ -6,6 +6,7 @@ import type { Endpoint } from '../api/endpoint.ts'
 import { describeEndpoints } from './endpoints.ts'
 import { statusPaths } from './status.ts'
 import { messagesPaths } from './anthropic.ts'
+import { completionPaths } from './completions.ts'
 import { responsesPaths } from './responses.ts'
 import {
   amount,
@@ -80,6 +81,7 @@ const model = object({
   owned_by: text,
   context_length: count,
   max_output_tokens: { type: ['integer', 'null'] },
+  operations: { type: 'array', items: text, description: 'What the model can do, as `chat`.' },
   pricing: object({ currency: text, unit: text, input: amount, output: amount }),
 })
 const balance = object({
@@ -120,6 +122,10 @@ const request = object({
   first_token_ms: { type: ['number', 'null'] },
   duration_ms: { type: 'number' },
   error_code: { type: ['string', 'null'] },
+  operation: {
+    type: ['string', 'null'],
+    description: 'What was requested, as `chat` or `messages`; null if it was rejected.',
+  },
   model_served: {
     type: ['string', 'null'],
     description:
@@ -240,6 +246,7 @@ export function openapiDocument(adminPath: string, endpoints: readonly Endpoint[
     paths: {
       ...relayPaths,
       ...responsesPaths(error),
+      ...completionPaths(error),
       ...messagesPaths,
       ...operationPaths,
       ...Object.fromEntries(adminPaths),

@@ -14,11 +14,11 @@ import type { UpstreamCall } from '../provider.ts'
 const deploymentsVersion = '2024-10-21'
 const modelsVersion = '2024-05-01-preview'
 
-function chatUrl({ baseUrl, model }: UpstreamCall): string {
+function urlFor(path: string, { baseUrl, model }: UpstreamCall): string {
   const { pathname } = new URL(baseUrl)
-  if (pathname.endsWith('/v1')) return `${baseUrl}/chat/completions`
-  if (pathname.endsWith('/models')) return `${baseUrl}/chat/completions?api-version=${modelsVersion}`
-  const endpoint = `chat/completions?api-version=${deploymentsVersion}`
+  if (pathname.endsWith('/v1')) return `${baseUrl}/${path}`
+  if (pathname.endsWith('/models')) return `${baseUrl}/${path}?api-version=${modelsVersion}`
+  const endpoint = `${path}?api-version=${deploymentsVersion}`
   if (pathname.includes('/deployments/')) return `${baseUrl}/${endpoint}`
   const root = pathname.endsWith('/openai') ? baseUrl : `${baseUrl}/openai`
   return `${root}/deployments/${encodeURIComponent(model)}/${endpoint}`
@@ -37,7 +37,8 @@ export const azure = openAICompatibleProvider({
   maximumField: 'max_completion_tokens',
   keyHeader: 'api-key',
   namesDeployments: true,
-  chatUrl,
+  chatUrl: (call) => urlFor('chat/completions', call),
+  completionsUrl: (call) => urlFor('completions', call),
   speaks: ['responses'],
   responsesUrl,
   // The other styles use deployments, which only Azure's management API lists.

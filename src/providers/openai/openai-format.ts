@@ -25,6 +25,8 @@ export interface OpenAICompatiblePreset {
   readonly namesDeployments?: true
   /** The URL for chat completions, instead of `{base}/chat/completions`. */
   chatUrl?(call: UpstreamCall): string
+  /** The URL for completions, instead of `{base}/completions`. */
+  completionsUrl?(call: UpstreamCall): string
   readonly speaks?: Provider['speaks']
   /** The URL for the Responses API, instead of `{base}/responses`. */
   responsesUrl?(baseUrl: string): string
@@ -96,6 +98,13 @@ export function openAICompatibleProvider(preset: OpenAICompatiblePreset): Provid
     buildRequest(call: UpstreamCall): OutgoingRequest {
       return {
         url: preset.chatUrl?.(call) ?? `${call.baseUrl}/chat/completions`,
+        headers: requestHeaders(preset, call),
+        body: encodeBody(preset, call),
+      }
+    },
+    buildCompletionRequest(call: UpstreamCall): OutgoingRequest {
+      return {
+        url: preset.completionsUrl?.(call) ?? `${call.baseUrl}/completions`,
         headers: requestHeaders(preset, call),
         body: encodeBody(preset, call),
       }

@@ -2,6 +2,7 @@
  * The API formats of callers. The relay knows a request only by these interfaces, so a new format needs no change to
  * the relay: it adds a reader of its requests, their encoding for each kind of provider, and an encoder of its streams.
  */
+import type { RequestOperation } from '../../catalog/operations.ts'
 import type { ApiError } from '../../errors.ts'
 import type { Usage } from '../../ledger/price.ts'
 import type { SseEvent } from '../../lib/sse/sse-event.ts'
@@ -35,8 +36,9 @@ export interface CallerRequest {
 
 /** What differs between API formats in a stream. */
 export interface CallerFormat {
-  /** Upstreams may have this format beside the one of their provider. */
-  readonly spoken?: 'responses'
+  readonly operation: RequestOperation
+  /** Upstreams may have this API beside chat completions. */
+  readonly spoken?: 'responses' | 'completions'
   /** The event that keeps an idle stream open. */
   readonly keepAlive: Buffer
   /** The last event of an incomplete stream. */

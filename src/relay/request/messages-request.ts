@@ -26,6 +26,7 @@ import { scanBody, ScannedRequest, type ScannedBody } from './request-body.ts'
 import { assertNoLookalike, parseBoolean, parseModel, parseNumber, invalidModel } from './request-fields.ts'
 
 export const messagesFormat: CallerFormat = {
+  operation: 'messages',
   keepAlive: ping,
   errorEvent: messagesErrorEvent,
   // The format defines the error event as the end of a stream. Anthropic's own streams are not cut after it either.

@@ -110,6 +110,7 @@ export class ResponsesRequest extends ScannedRequest implements CallerRequest, N
     this.maxOutputTokens = fields.maxOutputTokens
     this.restricted = fields.restricted
     this.format = {
+      operation: 'responses',
       spoken: 'responses',
       keepAlive: keepAliveComment,
       errorEvent: (error) => failedBeforeStart(error, this.parsed()),

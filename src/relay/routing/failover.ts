@@ -6,7 +6,7 @@
 import type { LiveRoute, PricedModel } from '../../catalog/catalog.ts'
 import { costOf } from '../../ledger/price.ts'
 import { formatAmount } from '../../lib/money.ts'
-import { providerFor } from '../../providers/openai/responses.ts'
+import { providerFor } from '../../providers/openai/spoken-apis.ts'
 import type { AttemptRecord } from './attempt-record.ts'
 import { addFailureDetails } from './failure-details.ts'
 import { boundTimeouts, type AttemptCall } from './attempt-call.ts'

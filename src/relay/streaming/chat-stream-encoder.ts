@@ -13,21 +13,33 @@ import type { ChunkFacts, UsageMeter } from './usage-meter.ts'
 const doneEvent = Buffer.from('data: [DONE]\n\n')
 
 export const openAIFormat: CallerFormat = {
+  operation: 'chat',
   keepAlive: keepAliveComment,
   errorEvent: (error) => encodeSseEvent(JSON.stringify(error.toBody())),
   // The format has no error event: some clients ignore ours, and do not miss `[DONE]`.
   isCutAfter: (lastBytes) => !lastBytes.subarray(-doneEvent.length).equals(doneEvent),
 }
 
+/** What differs between chunks of chat completions and of completions. */
+export interface ChunkShape {
+  readonly object: string
+  /** Of a result in a chunk that writes nothing. */
+  readonly written: Readonly<Record<string, unknown>>
+}
+
+const chatChunk: ChunkShape = { object: 'chat.completion.chunk', written: { delta: {} } }
+
 export class ChatStreamEncoder implements StreamEncoder {
   readonly #includeUsage: boolean
   readonly #meter: UsageMeter
+  readonly #shape: ChunkShape
   /** The usage event, held back until the charge is known. */
   #pendingUsage: Buffer | null = null
 
-  constructor(includeUsage: boolean, meter: UsageMeter) {
+  constructor(includeUsage: boolean, meter: UsageMeter, shape = chatChunk) {
     this.#includeUsage = includeUsage
     this.#meter = meter
+    this.#shape = shape
   }
 
   encode(chunk: unknown, facts: ChunkFacts, event: SseEvent | null): Buffer | null {
@@ -56,7 +68,7 @@ export class ChatStreamEncoder implements StreamEncoder {
 
   /** If the account runs out of credit, the response ends as if it had reached its maximum, and says why. */
   #outOfCreditEvent(): Buffer {
-    const choices = [{ index: 0, delta: {}, finish_reason: 'length' }]
+    const choices = [{ index: 0, ...this.#shape.written, finish_reason: 'length' }]
     return this.#event({ choices, sluice: { ended: 'insufficient_quota' } })
   }
 
@@ -71,7 +83,7 @@ export class ChatStreamEncoder implements StreamEncoder {
 
   /** A chunk of our own in the provider's stream. */
   #event(fields: Readonly<Record<string, unknown>>): Buffer {
-    const chunk = { object: 'chat.completion.chunk', ...this.#meter.identity, ...fields }
+    const chunk = { object: this.#shape.object, ...this.#meter.identity, ...fields }
     return encodeSseEvent(JSON.stringify(chunk))
   }
 }

@@ -34,6 +34,7 @@ async function createUpstream({ server }: FormContext): Promise<string> {
     timeouts: { connect_ms: 1234, first_token_ms: 23_457, idle_ms: 34_567, answer_ms: 456_789 },
     on_abort: 'drain',
     collect_stream: true,
+    speaks: ['responses'],
     health_check_ms: 123_457,
     max_tokens_field: 'max_completion_tokens',
     allowed_fields: ['service_tier', 'code_execution'],
@@ -49,6 +50,7 @@ async function createModel(context: FormContext, id: string): Promise<string> {
     id,
     context_tokens: 8191,
     max_output_tokens: 1023,
+    operations: ['chat', 'completions'],
     hidden_reasoning: true,
     prices,
     routes: [

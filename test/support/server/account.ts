@@ -21,6 +21,7 @@ export interface RequestRecord {
   account: string
   key: string
   model: string
+  operation: string | null
   upstream: string | null
   http_status: number
   outcome: 'ok' | 'refused' | 'failed' | 'truncated' | 'aborted' | 'ended'

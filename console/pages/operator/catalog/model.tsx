@@ -77,6 +77,7 @@ function ModelContent({ model }: { readonly model: Model }) {
             t.maxOutput,
             model.max_output_tokens === null ? shell.unlimited : formatNumber(model.max_output_tokens),
           ],
+          [t.operations, model.operations.map((each) => t.operationNames[each]).join(', ')],
           [t.ownedBy, model.owned_by],
           [t.state, model.listed ? t.listed : t.unlisted],
           [t.changed, <RelativeTime key="at" at={model.updated_at} />],

@@ -97,6 +97,7 @@ function RequestContent({ request }: { readonly request: RequestWithBill }) {
             </Link>,
           ],
           [t.model, <ModelName key="model" model={request.model} />],
+          [t.operation, request.operation ?? '–'],
           [t.status, [request.http_status, request.error_code].filter(Boolean).join(' ')],
           [t.stream, request.stream ? shell.yes : shell.no],
           [t.finish, request.finish ?? '–'],

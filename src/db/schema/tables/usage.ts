@@ -46,6 +46,8 @@ export interface RequestsTable {
   model_served: string | null
   provider_response_id: string | null
   fingerprint: string | null
+  /** What it asked for; null: it was rejected, or written by a release before 0.7. */
+  operation: string | null
 }
 
 /** The sums of an account's deleted request rows. */

@@ -31,6 +31,7 @@ import {
   type ModelPatch,
 } from '../../../catalog/models.ts'
 import { priceHistory, pricesRequired, type PriceInput } from '../../../catalog/prices.ts'
+import { modelOperations } from '../../../catalog/operations.ts'
 import { maximumStates } from '../../../catalog/route-maximums.ts'
 import { preferences } from '../../../catalog/routing.ts'
 import { apiError } from '../../../errors.ts'
@@ -84,6 +85,9 @@ const patchFields = {
     description:
       'Of each timeout, the shorter one of the model and the upstream applies; null: the upstream’s.',
   }),
+  operations: z.array(z.enum(modelOperations)).optional().meta({
+    description: 'What the model can do, which determines its endpoints. Default: `["chat"]`.',
+  }),
   owned_by: z.string().optional(),
   listed: z.boolean().optional(),
 }
@@ -121,6 +125,7 @@ export const modelSchema = z
     fallbacks: z.array(z.string()),
     limits: z.object(tierLimitFields).nullable(),
     timeouts: z.object(perTimeout(z.int().nullable())).meta({ description: 'null: the upstream’s.' }),
+    operations: z.array(z.enum(modelOperations)),
     owned_by: z.string(),
     listed: z.boolean(),
     created_at: time,
@@ -137,6 +142,7 @@ const modelView = view('model', modelSchema, (model: Model, { catalog }) => ({
   ...jsonFields(model),
   ...model.routing,
   fallbacks: [...model.routing.fallbacks],
+  operations: [...model.operations],
   limits: model.limits,
   timeouts: jsonFields({ ...noTimeouts, ...model.timeouts }),
   prices: serializePrice(model.price),

@@ -79,6 +79,9 @@ export const requestSchema = z
       description:
         'Why the request failed, at which stage, and whose it is to act: `relay` means its operator.',
     }),
+    operation: z.string().nullable().meta({
+      description: 'What was requested, as `chat` or `messages`; null if it was rejected.',
+    }),
     model_served: z.string().nullable().meta({
       description: "The upstream's name for the model in its response; null if it does not say.",
     }),
@@ -189,6 +192,7 @@ export const requestEndpoints = [
       'model_served',
       'provider_response_id',
       'fingerprint',
+      'operation',
     ],
     async handle({ ctx: { db }, query, page }) {
       const { account, key, model, outcome: ended, request_id: requestId } = query

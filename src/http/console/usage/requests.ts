@@ -40,6 +40,7 @@ const requestSchema = z.object({
   first_token_ms: z.number().nullable(),
   duration_ms: z.number(),
   error_code: z.string().nullable(),
+  operation: z.string().nullable(),
   /** The upstream's name for the model; null if the route renames the model, or the upstream does not say. */
   model_served: z.string().nullable(),
   /** The response's id at the provider. */
@@ -128,6 +129,7 @@ export const requestEndpoints = {
       'model_served',
       'provider_response_id',
       'fingerprint',
+      'operation',
     ],
     async handle({ ctx, account, query, page }) {
       const { rows, next } = await listRequestRows(ctx.db, toRequestFilter(account, query), page)

@@ -1,0 +1,41 @@
+/** Upstreams with the OpenAI format that speak another API, too: what callers send to it goes to the same path there. */
+import type { Provider, UpstreamSettings } from '../provider.ts'
+import { providerForModel, speaks } from '../registry.ts'
+import { responsesTranslation } from './responses-response.ts'
+
+type Spoken = 'responses' | 'completions'
+
+/** One object for each provider and API. */
+const variants: Readonly<Record<Spoken, WeakMap<Provider, Provider>>> = {
+  responses: new WeakMap(),
+  completions: new WeakMap(),
+}
+
+/**
+ * The provider to use for a model of an upstream, as one of the API that a request has if the upstream speaks that;
+ * `undefined`: it is unknown.
+ */
+export function providerFor(
+  { provider: name, settings }: { readonly provider: string; readonly settings: UpstreamSettings },
+  model: string,
+  api: Spoken | undefined,
+): Provider | undefined {
+  const provider = providerForModel(name, model)
+  if (!provider || api === undefined) return provider
+  let variant = variants[api].get(provider)
+  if (!variant) variants[api].set(provider, (variant = createVariant(provider, api)))
+  return api === 'responses' && !speaks(api, provider, settings) ? provider : variant
+}
+
+function createVariant(provider: Provider, api: Spoken): Provider {
+  const { buildResponsesRequest, buildCompletionRequest } = provider
+  if (api === 'completions')
+    return buildCompletionRequest ? { ...provider, buildRequest: buildCompletionRequest } : provider
+  if (!buildResponsesRequest) return provider
+  return {
+    ...provider,
+    nativeFormat: api,
+    buildRequest: buildResponsesRequest,
+    translation: responsesTranslation,
+  }
+}
