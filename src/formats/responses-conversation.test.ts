@@ -172,6 +172,6 @@ describe('Responses input', () => {
       { role: 'assistant', content: 'Hi' },
     ])
     const alone = { ...foreign, encrypted_content: wrapSignature('deepseek') }
-    assert.deepEqual(messagesOf([alone, hello], 'deepseek'), [hello])
+    assert.deepEqual(messagesOf([alone, { role: 'assistant', content: [] }, hello], 'deepseek'), [hello])
   })
 })

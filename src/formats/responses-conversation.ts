@@ -133,9 +133,9 @@ class Conversation {
   #endTurn(): void {
     const turn = this.#turn
     this.#turn = null
+    const text = turn?.texts.join(paragraph) ?? ''
     // Reasoning alone is no message.
-    if (!turn || (turn.texts.length === 0 && turn.calls.length === 0)) return
-    const text = turn.texts.join(paragraph)
+    if (!turn || (text === '' && turn.calls.length === 0)) return
     const calls = turn.calls.map(({ item, type }) => encodeCall(item, type, this.#capabilities))
     this.messages.push(
       omitUndefined({

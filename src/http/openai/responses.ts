@@ -2,7 +2,8 @@
  * `POST /v1/responses` and `/v1/responses/input_tokens`, OpenAI's Responses API: parses and validates the request, then
  * passes it to the relay. No response is stored, so none is found.
  */
-import { apiError, type ApiError } from '../../errors.ts'
+import { ApiError, apiError } from '../../errors.ts'
+import { withCallerField } from '../../formats/responses-error.ts'
 import { estimateMark } from '../../relay/count-tokens.ts'
 import { readResponsesRequest } from '../../relay/request/responses-request.ts'
 import type { HttpRequestContext, IncomingRequest } from '../incoming-request.ts'
@@ -10,8 +11,13 @@ import { sendTokenCount } from '../token-counts.ts'
 import { relayRequest, type ChatDeps } from './chat-completions.ts'
 
 /** Throws an `ApiError` if nothing has been sent. */
-export function responses(deps: ChatDeps, context: HttpRequestContext): Promise<void> {
-  return relayRequest(deps, context, readResponsesRequest(context.body))
+export async function responses(deps: ChatDeps, context: HttpRequestContext): Promise<void> {
+  const request = readResponsesRequest(context.body)
+  try {
+    await relayRequest(deps, context, request)
+  } catch (error) {
+    throw error instanceof ApiError ? withCallerField(error) : error
+  }
 }
 
 /** Throws an `ApiError` if nothing has been sent. */

@@ -4,6 +4,7 @@
  * unchanged to upstreams that speak the Responses API, and in the OpenAI format of chat completions to all others.
  */
 import { apiError } from '../../errors.ts'
+import { withCallerField } from '../../formats/responses-error.ts'
 import { failedBeforeStart } from '../../formats/responses-stream.ts'
 import type { JsonMember } from '../../lib/json/json-scanner.ts'
 import { keepAliveComment } from '../../lib/sse/sse-parser.ts'
@@ -113,7 +114,7 @@ export class ResponsesRequest extends ScannedRequest implements CallerRequest, N
       operation: 'responses',
       spoken: 'responses',
       keepAlive: keepAliveComment,
-      errorEvent: (error) => failedBeforeStart(error, this.parsed()),
+      errorEvent: (error) => failedBeforeStart(withCallerField(error), this.parsed()),
       // The format defines `response.failed` as the end of a stream.
       isCutAfter: () => false,
     }

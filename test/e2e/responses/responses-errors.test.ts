@@ -131,6 +131,27 @@ describe('Responses API errors', () => {
     )
   })
 
+  test('Field of the translated request – is named as the caller knows it', async () => {
+    const claude = await server.upstream(respondWith('Hello!'), { provider: 'anthropic' })
+    await server.model('deaf', { upstreams: [claude], prices })
+    const audio = { type: 'input_audio', input_audio: { data: 'UklGRg==', format: 'wav' } }
+    const deaf = await postResponses(
+      alice,
+      responsesRequest('deaf', { input: [{ role: 'user', content: [audio] }] }),
+    )
+    const error = await readError(deaf)
+    assert.deepEqual([deaf.status, error.param], [400, 'input'])
+    assert.match(error.message, /^Invalid `input`: this provider does not support audio/)
+    const tooMuch = {
+      message: 'max_tokens is too large: 99.',
+      type: 'invalid_request_error',
+      param: 'max_tokens',
+    }
+    upstream.next(respondWithError(400, { error: tooMuch }))
+    const large = await postResponses(alice, responsesRequest('m', { max_output_tokens: 99 }))
+    assert.deepEqual([large.status, (await readError(large)).param], [400, 'max_output_tokens'])
+  })
+
   test('Stored responses – are not found, with every method', async () => {
     for (const [method, path] of [
       ['GET', '/resp_1'],

@@ -168,11 +168,23 @@ describe('Responses API streams', () => {
     await forever.nextDisconnect()
     const failure = failureOf(events)
     assert.equal(failure.code, 'insufficient_quota')
+    assert.match(events.at(-3)?.type ?? '', /output_text\.delta$/)
     const record = await waitForRecord(account, response)
     assert.deepEqual([record.outcome, record.usage_source], ['ended', 'estimate'])
     const delivered = events.map(({ delta = '' }) => delta).join('')
     assert.equal(record.completion_tokens, Math.ceil(delivered.length / 4))
     assert.equal((failure.usage as { output_tokens: number }).output_tokens, record.completion_tokens)
+  })
+
+  test('Stored stream that exhausted the balance – is replayed with the same numbers', async () => {
+    const account = await server.account({ balance: '¥0.01' })
+    const forever = await server.upstream(respondEndlessly(' more and more', 0))
+    await server.model('stored', { upstreams: [forever], prices })
+    const options = { headers: { 'idempotency-key': 'endless' } }
+    const body = responsesRequest('stored', { stream: true })
+    const first = await (await postResponses(account, body, options)).text()
+    assert.equal(failureOf(parseResponsesEvents(first)).code, 'insufficient_quota')
+    assert.equal(await (await postResponses(account, body, options)).text(), first)
   })
 
   test('First chunk above the balance – fails without output', async () => {

@@ -120,6 +120,9 @@ for (const kind of kinds) {
       const next = await postResponses(alice, { ...body, input: [question, ...output, ...results] })
       assert.equal(next.status, 200, await next.clone().text())
       assert.equal(checkResponse(await next.json()).status, 'completed')
+      const sent = upstream.requests.at(-1)?.text ?? ''
+      for (const { call_id: id } of calls) assert.ok(sent.includes(String(id)) || kind === 'gemini', sent)
+      if (kind === 'gemini') assert.match(sent, /"thoughtSignature":"c2ln/)
     })
   })
 }
