@@ -14,6 +14,8 @@ export interface ProviderCapabilities {
   readonly promptCache: boolean
   readonly topK: boolean
   readonly user: boolean
+  /** `prompt_cache_key`, by which requests with the same beginning find its cache. */
+  readonly promptCacheKey: boolean
   /** Ids of tool calls must have nine letters and digits. */
   readonly shortCallIds: boolean
   readonly thinking: ThinkingSupport
@@ -66,6 +68,7 @@ export function capabilitiesOf({ name, translation }: Provider): ProviderCapabil
     promptCache: isTranslated || promptCacheProviders.has(name),
     topK: isTranslated || topKProviders.has(name),
     user: !noUserProviders.has(name),
+    promptCacheKey: name === 'openai',
     shortCallIds: name === 'mistral',
     thinking: isTranslated ? 'all' : thinkingSupportOf(name),
     fileUrl: isTranslated || name === 'openrouter',

@@ -39,8 +39,10 @@ describe('Responses requests', () => {
       temperature: 0.5,
       top_p: 0.9,
       user: 'u',
+      prompt_cache_key: 'k',
       stream: true,
     })
+    assert.equal('prompt_cache_key' in translated({ prompt_cache_key: 'k' }, 'deepseek'), false)
   })
 
   test('reasoning effort – is asked for in the fields of the provider', () => {

@@ -1,6 +1,6 @@
 /**
  * Translates a request in OpenAI's Responses format into the OpenAI format of chat completions, as far as a provider
- * supports it. Hints without a counterpart (verbosity, truncation, cache keys) are dropped; what changes the response is
+ * supports it. Hints without a counterpart (verbosity, truncation) are dropped; what changes the response is
  * rejected by name, so that another upstream may serve the request.
  */
 import { getNumber, getObject, getString, omitUndefined, type Json } from '../providers/json-fields.ts'
@@ -73,6 +73,7 @@ export function translateResponsesRequest(request: Json, capabilities: ProviderC
     presence_penalty: getNumber(request, 'presence_penalty'),
     frequency_penalty: getNumber(request, 'frequency_penalty'),
     user: capabilities.user ? getString(request, 'user') : undefined,
+    prompt_cache_key: capabilities.promptCacheKey ? getString(request, 'prompt_cache_key') : undefined,
     service_tier: tier === 'auto' || tier === 'default' ? undefined : tier,
     stream: request['stream'] === true ? true : undefined,
   })

@@ -103,6 +103,16 @@ describe('Responses API errors', () => {
     assert.equal(upstream.requests.at(-1)?.json['store'], undefined)
   })
 
+  test('Service tier – is rejected unless the operator allows it at an upstream, which then gets it', async () => {
+    const body = responsesRequest('tiers', { service_tier: 'flex' })
+    const flexible = await server.upstream(respondWith('Hello!'), { allowed_fields: ['service_tier'] })
+    await server.model('tiers', { upstreams: [upstream], prices })
+    assert.equal((await readError(await postResponses(alice, body))).param, 'service_tier')
+    await server.model('flexible', { upstreams: [upstream, flexible], prices })
+    assert.equal((await postResponses(alice, { ...body, model: 'flexible' })).status, 200)
+    assert.equal(flexible.requests.at(-1)?.json['service_tier'], 'flex')
+  })
+
   test('Search that Codex offers – is left out, and an empty list of tools is not sent', async () => {
     for (const [tools, sent] of [
       [[{ type: 'web_search', external_web_access: false }, clock], 1],
