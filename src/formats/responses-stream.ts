@@ -19,6 +19,8 @@ const doneEvent = Buffer.from('data: [DONE]\n\n')
 export interface ResponsesConclusion {
   readonly isOutOfCredit: boolean
   readonly paidTokens: number
+  /** The maximum of output tokens that the account could pay for, if it is lower than the caller's; else null. */
+  readonly loweredMaximum: number | null
   readonly usage: TokenUsage
 }
 
@@ -54,6 +56,12 @@ export function failedBeforeStart(error: ApiError, request: Json): Buffer {
   return failedEvents(error, request, { head, output: [], usage: null, nextNumber: 0 })
 }
 
+/** The response has reached the maximum that the account could pay for. */
+function isAtPaidMaximum(ending: ResponseEnding, { loweredMaximum, usage }: ResponsesConclusion): boolean {
+  const isAtMaximum = ending.status === 'incomplete' && ending.reason === 'max_output_tokens'
+  return isAtMaximum && loweredMaximum !== null && usage.output >= loweredMaximum
+}
+
 export class ResponsesStreamEncoder {
   readonly #request: Json
   readonly #meter: { readonly tokens: number }
@@ -78,12 +86,15 @@ export class ResponsesStreamEncoder {
     return this.#log.take()
   }
 
-  finalEvents({ isOutOfCredit, paidTokens, usage }: ResponsesConclusion): Buffer[] {
-    // Clients would repeat an incomplete response, which cannot be paid.
-    if (isOutOfCredit)
-      return [this.errorEvents(apiError('insufficient_quota'), { sentTokens: paidTokens, usage })]
-    this.#start({})
+  finalEvents(conclusion: ResponsesConclusion): Buffer[] {
+    const { isOutOfCredit, paidTokens, usage } = conclusion
     const ending = this.#ending ?? endingOf(undefined)
+    // Clients would repeat an incomplete response, which cannot be paid.
+    if (isOutOfCredit || isAtPaidMaximum(ending, conclusion)) {
+      const sentTokens = isOutOfCredit ? paidTokens : Infinity
+      return [this.errorEvents(apiError('insufficient_quota'), { sentTokens, usage })]
+    }
+    this.#start({})
     if (!this.#ending) this.#items.finish('completed')
     this.#emitResponse(`response.${ending.status}`, ending, usage)
     const rest = this.#log.take()

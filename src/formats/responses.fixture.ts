@@ -37,6 +37,8 @@ export function outputOf(message: Json, request: Json = {}, provider = 'openai')
   return translateToResponse({ choices }, { provider, request })['output'] as Json[]
 }
 
+const ending = { isOutOfCredit: false, paidTokens: Infinity, loweredMaximum: null }
+
 export interface StreamEvent extends Json {
   readonly type: string
   readonly item: Json
@@ -58,10 +60,7 @@ export function createStream(request: Json = {}, provider = 'openai') {
       })
       return bytes ? decode(bytes) : []
     },
-    finish: (): StreamEvent[] =>
-      decode(
-        Buffer.concat(encoder.finalEvents({ isOutOfCredit: false, paidTokens: Infinity, usage: noUsage })),
-      ),
+    finish: (): StreamEvent[] => decode(Buffer.concat(encoder.finalEvents({ ...ending, usage: noUsage }))),
   }
 }
 

@@ -86,6 +86,8 @@ export interface StreamConclusion {
   /** The account ran out of credit before the response ended: `paidTokens` of it were sent. */
   readonly isOutOfCredit: boolean
   readonly paidTokens: number
+  /** The maximum of output tokens to which the hold lowered the request, since the account cannot pay for more. */
+  readonly loweredMaximum: number | null
   /** Nanos. */
   readonly charge: bigint
   /** The billed usage. */

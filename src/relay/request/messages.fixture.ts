@@ -58,7 +58,13 @@ export function relayed(provider: Provider, pieces: Iterable<Buffer>, maxEventBy
   const { usage } = stream.meter
   if (end !== 'complete' || !usage) return end
   events.push(
-    ...stream.encoder.finalEvents({ isOutOfCredit: false, paidTokens: Infinity, charge: 0n, usage }),
+    ...stream.encoder.finalEvents({
+      isOutOfCredit: false,
+      paidTokens: Infinity,
+      loweredMaximum: null,
+      charge: 0n,
+      usage,
+    }),
   )
   return Buffer.concat(events).toString()
 }

@@ -235,6 +235,7 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
       this.#stream?.encoder.finalEvents({
         isOutOfCredit,
         paidTokens: this.paidTokens,
+        loweredMaximum: this.#failover.loweredMaximum,
         charge,
         usage,
       }) ?? []

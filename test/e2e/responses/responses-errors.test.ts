@@ -103,7 +103,7 @@ describe('Responses API errors', () => {
     assert.equal(upstream.requests.at(-1)?.json['store'], undefined)
   })
 
-  test('Service tier – is rejected unless the operator allows it at an upstream, which then gets it', async () => {
+  test('Service tier – reaches only upstreams at which the operator allows it', async () => {
     const body = responsesRequest('tiers', { service_tier: 'flex' })
     const flexible = await server.upstream(respondWith('Hello!'), { allowed_fields: ['service_tier'] })
     await server.model('tiers', { upstreams: [upstream], prices })

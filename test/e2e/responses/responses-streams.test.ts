@@ -16,6 +16,7 @@ import {
   type ResponsesEvent,
 } from '../../support/client/responses-api.ts'
 import type { Account } from '../../support/server/account.ts'
+import type { Script } from '../../support/upstream/exchange.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { failAfter, neverRespond, pauseAfter, truncateAfter } from '../../support/upstream/fault-injection.ts'
 import {
@@ -205,6 +206,22 @@ describe('Responses API streams', () => {
     assert.equal((await postResponses(poor, responsesRequest('m', { max_output_tokens: 4000 }))).status, 200)
     const lowered = Number(upstream.requests.at(-1)?.json['max_tokens'])
     assert.ok(lowered >= 2400 && lowered < 2500, String(lowered))
+  })
+
+  test('Maximum that the balance has lowered – fails the stream that reaches it, and no other', async () => {
+    const poor = await server.account({ balance: '¥0.02' })
+    const respondWithOutput =
+      (share: number): Script =>
+      (exchange) => {
+        const output = Math.floor(Number(exchange.request.json['max_tokens']) * share)
+        return respondWith('One two', { input: 1, output }, { finish: 'length' })(exchange)
+      }
+    upstream.next(respondWithOutput(0.1), respondWithOutput(1))
+    const body = streamed({ max_output_tokens: 4000 })
+    assert.equal(assembleResponse((await readStream(poor, body))[0]).status, 'incomplete')
+    const [events] = await readStream(poor, body)
+    assert.deepEqual(failureOf(events).texts, ['One two'])
+    assert.equal(failureOf(events).code, 'insufficient_quota')
   })
 
   for (const stream of [true, false]) {
