@@ -89,9 +89,9 @@ function parseSearch(text: string): Json {
   }
 }
 
-/** The call of a function, as the call of the caller's tool that it stands for. */
+/** The call of a function, as the call of the caller's tool that it stands for. `id` empty: the upstream gave none. */
 export function describeCall(
-  id: string | undefined,
+  id: string,
   functionName: string,
   tools: ReadonlyMap<string, CallerTool>,
 ): Pick<CallItem, 'kind' | 'call'> {

@@ -28,7 +28,7 @@ export interface OutputListener {
   onItem(index: number, item: Json): void
 }
 
-type OpenCall = CallItem & { readonly end: JsonEndDetector }
+type StreamedCall = CallItem & { readonly end: JsonEndDetector; isEnded: boolean }
 
 export class OutputItems {
   readonly #provider: string
@@ -36,7 +36,7 @@ export class OutputItems {
   readonly #listener: OutputListener
   #count = 0
   #text: TextItem | null = null
-  readonly #calls = new Map<number, OpenCall>()
+  readonly #calls = new Map<number, StreamedCall>()
 
   constructor({ provider, request }: ResponsesContext, listener: OutputListener) {
     this.#provider = provider
@@ -73,7 +73,6 @@ export class OutputItems {
   finish(status: ItemStatus): void {
     this.#endText(status)
     for (const call of this.#calls.values()) this.#endCall(call, status)
-    this.#calls.clear()
   }
 
   #addText(kind: TextKind, text: string): void {
@@ -103,8 +102,11 @@ export class OutputItems {
     for (const [position, call] of getObjects(written, 'tool_calls').entries()) {
       const called = getObject(call, 'function') ?? {}
       const key = getNumber(call, 'index') ?? position
-      const item =
-        this.#calls.get(key) ?? this.#openCall(key, getString(call, 'id'), getString(called, 'name') ?? '')
+      const [id, name] = [getString(call, 'id') ?? '', getString(called, 'name') ?? '']
+      const known = this.#calls.get(key)
+      // Some upstreams number every call 0.
+      const isOther = known && name !== '' && id !== '' && id !== known.call['call_id']
+      const item = known && !isOther ? known : this.#openCall(key, id, name)
       this.#addArguments(item, getString(called, 'arguments') ?? '')
     }
   }
@@ -135,20 +137,23 @@ export class OutputItems {
     this.#end(item.index, encodeTextItem(item, status, this.#provider))
   }
 
-  #openCall(key: number, id: string | undefined, functionName: string): OpenCall {
+  #openCall(key: number, id: string, functionName: string): StreamedCall {
     this.#endText()
     this.#endCompleteCalls()
+    const previous = this.#calls.get(key)
+    if (previous) this.#endCall(previous, 'completed')
     const about = describeCall(id, functionName, this.#tools)
     const itemId = newId(callTypes[about.kind].prefix)
     const end = new JsonEndDetector()
-    const item: OpenCall = { ...about, index: this.#count++, id: itemId, arguments: '', end }
+    const index = this.#count++
+    const item: StreamedCall = { ...about, index, id: itemId, arguments: '', end, isEnded: false }
     this.#begin(item.index, encodeCallItem(item, 'in_progress'))
     this.#calls.set(key, item)
     return item
   }
 
-  #addArguments(item: OpenCall, piece: string): void {
-    if (piece === '') return
+  #addArguments(item: StreamedCall, piece: string): void {
+    if (piece === '' || item.isEnded) return
     item.end.push(piece)
     item.arguments += piece
     // The input of a custom tool is part of the arguments, and known once they are complete.
@@ -156,15 +161,13 @@ export class OutputItems {
   }
 
   #endCompleteCalls(): void {
-    for (const [key, call] of this.#calls) {
-      if (!call.end.isComplete) continue
-      this.#endCall(call, 'completed')
-      this.#calls.delete(key)
-    }
+    for (const call of this.#calls.values()) if (call.end.isComplete) this.#endCall(call, 'completed')
   }
 
-  #endCall(item: OpenCall, status: ItemStatus): void {
+  #endCall(item: StreamedCall, status: ItemStatus): void {
+    if (item.isEnded) return
     if (item.arguments === '' && item.kind === 'function') this.#addArguments(item, '{}')
+    item.isEnded = true
     const encoded = encodeCallItem(item, status)
     if (item.kind === 'function') {
       const { name, arguments: text } = encoded

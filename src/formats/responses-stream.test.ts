@@ -130,6 +130,26 @@ describe('Responses streams', () => {
     )
   })
 
+  test('calls that are all numbered 0 – are told apart by their ids; late pieces add nothing', () => {
+    const stream = createStream()
+    const events = [
+      ...stream.send(pieceOf(0, '{"a":1}', 'a', 'one')),
+      ...stream.send(pieceOf(0, '{"b":2}', 'b', 'two')),
+      ...stream.send(pieceOf(0, '')),
+      ...stream.send({ content: 'Wait.' }),
+      ...stream.send(pieceOf(0, ' ')),
+      ...stream.send({}, 'tool_calls'),
+    ]
+    assert.deepEqual(
+      itemsOf(events).map(({ type, arguments: text }) => [type, text]),
+      [
+        ['function_call', '{"a":1}'],
+        ['function_call', '{"b":2}'],
+        ['message', undefined],
+      ],
+    )
+  })
+
   test('calls of custom tools and namespaces – are calls of the caller’s own tools', () => {
     const stream = createStream({ tools: [patch, read] })
     const events = [
