@@ -7,7 +7,7 @@ import { UnsupportedFeatureError } from '../providers/provider.ts'
 import { encodeContent } from './content-pieces.ts'
 import { fitCallId, type ProviderCapabilities } from './provider-capabilities.ts'
 import { translateParts } from './responses-content.ts'
-import { encodeCustomInput, functionName, searchName } from './responses-tools.ts'
+import { encodeCustomInput, functionName, functionNamesIn, searchName } from './responses-tools.ts'
 import { restoreThinking, type ReturnedThinking } from './thinking-signature.ts'
 import { encodeToolResult } from './tool-results.ts'
 
@@ -188,7 +188,7 @@ function encodeCall(item: Json, type: string, capabilities: ProviderCapabilities
 
 /** The tools that a search has found are offered with the others: the result only names them. */
 function describeFoundTools(item: Json): string {
-  const names = getObjects(item, 'tools').map((tool) => getString(tool, 'name') ?? '')
+  const names = functionNamesIn(getObjects(item, 'tools'))
   return names.length === 0 ? 'No tools found.' : `Tools found: ${names.join(', ')}`
 }
 

@@ -128,7 +128,7 @@ describe('Responses requests', () => {
     assert.deepEqual((messages as Json[]).slice(0, 3), [
       hello,
       { role: 'assistant', content: null, tool_calls: [{ id: 'a', type: 'function', function: called }] },
-      { role: 'tool', tool_call_id: 'a', content: 'Tools found: mcp' },
+      { role: 'tool', tool_call_id: 'a', content: 'Tools found: mcp__read' },
     ])
     assert.equal(rejectedField({ tools: [{ type: 'tool_search' }] }), 'tools[0]')
   })

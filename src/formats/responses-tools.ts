@@ -115,6 +115,15 @@ function parseCallerTools(request: Json): CallerTool[] {
   return [...parseToolList(request['tools'], 'tools', request), ...added]
 }
 
+/** The names of the functions for the tools in a list. */
+export function functionNamesIn(list: readonly Json[]): string[] {
+  return list.flatMap((tool) => {
+    const name = getString(tool, 'name') ?? ''
+    if (tool['type'] !== 'namespace') return [functionName(name, undefined)]
+    return getObjects(tool, 'tools').map((inner) => functionName(getString(inner, 'name') ?? '', name))
+  })
+}
+
 /** The tools by the names that their functions get; the last one of a name. Throws `UnsupportedFeatureError`. */
 export function toolsByFunctionName(request: Json): ReadonlyMap<string, CallerTool> {
   return new Map(
