@@ -8,7 +8,12 @@ import { encodeSseEvent } from '../lib/sse/sse-parser.ts'
 import { getNumber, getObject, getString, isObject, type Json } from '../providers/json-fields.ts'
 import { encodeResponsesEvent } from './responses-event-log.ts'
 import { serializeResponsesUsage } from './responses-object.ts'
-import { failedBeforeStart, type CutStream, type ResponsesConclusion } from './responses-stream.ts'
+import {
+  failedBeforeStart,
+  isAtPaidMaximum,
+  type CutStream,
+  type ResponsesConclusion,
+} from './responses-stream.ts'
 
 /** An event as received. */
 interface ReceivedEvent {
@@ -52,6 +57,7 @@ export class ResponsesPassthrough {
   /** The output tokens up to and including each event. */
   readonly #positions: number[] = []
   #lastEvent: Buffer | null = null
+  #incompleteReason: string | undefined
 
   /** `meter` must have read each event before it is encoded. */
   constructor(request: Json, meter: { readonly tokens: number }) {
@@ -64,6 +70,7 @@ export class ResponsesPassthrough {
     const type = typeOf(event)
     if (terminalEvents.has(type)) {
       this.#lastEvent = Buffer.from(normalizedBytes(event))
+      if (type === 'response.incomplete') this.#incompleteReason = reasonOf(parseEvent(event.text))
       return null
     }
     const { tokens } = this.#meter
@@ -72,10 +79,13 @@ export class ResponsesPassthrough {
     return normalizedBytes(event)
   }
 
-  finalEvents({ isOutOfCredit, paidTokens, usage }: ResponsesConclusion): Buffer[] {
+  finalEvents(conclusion: ResponsesConclusion): Buffer[] {
+    const { isOutOfCredit, paidTokens, usage } = conclusion
     // Clients would repeat an incomplete response, which cannot be paid.
-    if (isOutOfCredit)
-      return [this.errorEvents(apiError('insufficient_quota'), { sentTokens: paidTokens, usage })]
+    if (isOutOfCredit || isAtPaidMaximum(this.#incompleteReason, conclusion)) {
+      const sentTokens = isOutOfCredit ? paidTokens : Infinity
+      return [this.errorEvents(apiError('insufficient_quota'), { sentTokens, usage })]
+    }
     return this.#lastEvent ? [this.#lastEvent] : []
   }
 
@@ -99,6 +109,11 @@ export class ResponsesPassthrough {
       encodeResponsesEvent('response.failed', next + 1, { response: failed }),
     ])
   }
+}
+
+function reasonOf(event: Json): string | undefined {
+  const details = getObject(getObject(event, 'response') ?? {}, 'incomplete_details')
+  return details && getString(details, 'reason')
 }
 
 function byIndex(left: Json, right: Json): number {

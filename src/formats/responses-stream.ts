@@ -56,10 +56,12 @@ export function failedBeforeStart(error: ApiError, request: Json): Buffer {
   return failedEvents(error, request, { head, output: [], usage: null, nextNumber: 0 })
 }
 
-/** The response has reached the maximum that the account could pay for. */
-function isAtPaidMaximum(ending: ResponseEnding, { loweredMaximum, usage }: ResponsesConclusion): boolean {
-  const isAtMaximum = ending.status === 'incomplete' && ending.reason === 'max_output_tokens'
-  return isAtMaximum && loweredMaximum !== null && usage.output >= loweredMaximum
+/** A response that is incomplete for this reason has reached the maximum that the account could pay for. */
+export function isAtPaidMaximum(
+  reason: string | undefined,
+  { loweredMaximum, usage }: ResponsesConclusion,
+): boolean {
+  return reason === 'max_output_tokens' && loweredMaximum !== null && usage.output >= loweredMaximum
 }
 
 export class ResponsesStreamEncoder {
@@ -90,7 +92,8 @@ export class ResponsesStreamEncoder {
     const { isOutOfCredit, paidTokens, usage } = conclusion
     const ending = this.#ending ?? endingOf(undefined)
     // Clients would repeat an incomplete response, which cannot be paid.
-    if (isOutOfCredit || isAtPaidMaximum(ending, conclusion)) {
+    const reason = ending.status === 'incomplete' ? ending.reason : undefined
+    if (isOutOfCredit || isAtPaidMaximum(reason, conclusion)) {
       const sentTokens = isOutOfCredit ? paidTokens : Infinity
       return [this.errorEvents(apiError('insufficient_quota'), { sentTokens, usage })]
     }

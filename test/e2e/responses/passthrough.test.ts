@@ -189,6 +189,29 @@ describe('Responses API, passed through', () => {
     assert.deepEqual(rest, { model: 'native', input: body['input'], store: false })
   })
 
+  test('Maximum that the balance has lowered – ends the stream with insufficient_quota', async () => {
+    const poor = await server.account({ balance: '¥0.02' })
+    native.next((exchange) => {
+      const output = Number(exchange.request.json['max_output_tokens'])
+      const details = { reason: 'max_output_tokens' }
+      const counted = { ...usage, output_tokens: output, total_tokens: 20 + output }
+      const events = eventsOf(['Hello,', ' world.'], {
+        status: 'incomplete',
+        incomplete_details: details,
+        usage: counted,
+      })
+      const last = events.pop()?.payload.replace('response.completed', 'response.incomplete') ?? ''
+      return respondWithEvents([...events, { name: 'response.incomplete', payload: last }])(exchange)
+    })
+    const response = await postResponses(
+      poor,
+      responsesRequest('native', { stream: true, max_output_tokens: 4000 }),
+    )
+    const events = parseResponsesEvents(await response.text())
+    assert.equal(events.at(-1)?.response?.error?.code, 'insufficient_quota')
+    assert.deepEqual(events.at(-1)?.response?.output, [message])
+  })
+
   test('Upstream with collect_stream – is asked for a stream, whose last event has the response', async () => {
     const collecting = await server.upstream(respond, { speaks: ['responses'], collect_stream: true })
     await server.model('collecting', { upstreams: [collecting], prices })
