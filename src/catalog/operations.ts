@@ -4,7 +4,7 @@
  */
 
 /** What a model declares. */
-export const modelOperations = ['chat', 'completions'] as const
+export const modelOperations = ['chat', 'completions', 'embeddings'] as const
 export type ModelOperation = (typeof modelOperations)[number]
 
 export const defaultOperations: readonly ModelOperation[] = ['chat']
@@ -15,12 +15,16 @@ export const requestOperations = {
   messages: { path: '/v1/messages', model: 'chat' },
   responses: { path: '/v1/responses', model: 'chat' },
   completions: { path: '/v1/completions', model: 'completions' },
+  embeddings: { path: '/v1/embeddings', model: 'embeddings' },
 } as const satisfies Readonly<Record<string, { readonly path: string; readonly model: ModelOperation }>>
 export type RequestOperation = keyof typeof requestOperations
 
-/** Completions are short and many: editors ask for one at each keystroke, and a larger hold would reject most of them. */
+/**
+ * Completions are short and many: editors ask for one at each keystroke, and a larger hold would reject most of them.
+ * Embeddings have no output.
+ */
 export function holdsOwnMaximum(operation: RequestOperation): boolean {
-  return operation === 'completions'
+  return operation === 'completions' || operation === 'embeddings'
 }
 
 /** The endpoints for a model that can do this. */

@@ -19,7 +19,7 @@ import { decodePathSegment, endpointPath, requireValidTarget } from './request-t
 import { NodeRequest } from './server/node-request.ts'
 import { statusPathOf } from './status/paths.ts'
 import { balanceBody, billingUsageBody, requestBody, subscriptionBody } from './openai/account.ts'
-import { chatCompletions, completions, type ChatDeps } from './openai/chat-completions.ts'
+import { chatCompletions, completions, embeddings, type ChatDeps } from './openai/chat-completions.ts'
 import {
   isCodexCatalog,
   isWebSocket,
@@ -51,6 +51,17 @@ const jsonHeaders = ['content-type', 'application/json']
 const emptyBody = Buffer.alloc(0)
 const noGeminiFormat =
   "This API does not speak Gemini's format. Use /v1/chat/completions (OpenAI) or /v1/messages (Anthropic)."
+
+/** The endpoints that take a body, by their path without `/v1`. */
+const relayedPaths: ReadonlyMap<string, typeof chatCompletions> = new Map([
+  ['/chat/completions', chatCompletions],
+  ['/completions', completions],
+  ['/embeddings', embeddings],
+  ['/messages', messages],
+  ['/messages/count_tokens', messageTokens],
+  ['/responses', responses],
+  ['/responses/input_tokens', responseTokens],
+])
 
 export class Router {
   readonly #deps: RouterDeps
@@ -144,29 +155,17 @@ export class Router {
     requireValidTarget(request.path)
     requireValidTarget(request.query)
     if (method === 'OPTIONS' && ctx.config.corsOrigins.length > 0) return response.send(204, [], '')
+    const handle = relayedPaths.get(path)
+    if (handle) {
+      if (path === '/responses' && method === 'GET' && isWebSocket(request))
+        throw apiError('websocket_unsupported')
+      requireMethod(context, 'POST')
+      return this.#relayRequest(context, handle)
+    }
     switch (path) {
-      case '/chat/completions':
-        requireMethod(context, 'POST')
-        return this.#relayRequest(context, chatCompletions)
       case playgroundPath:
         requireMethod(context, 'POST')
         return this.#relayFromConsole(context)
-      case '/messages':
-        requireMethod(context, 'POST')
-        return this.#relayRequest(context, messages)
-      case '/messages/count_tokens':
-        requireMethod(context, 'POST')
-        return this.#relayRequest(context, messageTokens)
-      case '/completions':
-        requireMethod(context, 'POST')
-        return this.#relayRequest(context, completions)
-      case '/responses':
-        if (method === 'GET' && isWebSocket(request)) throw apiError('websocket_unsupported')
-        requireMethod(context, 'POST')
-        return this.#relayRequest(context, responses)
-      case '/responses/input_tokens':
-        requireMethod(context, 'POST')
-        return this.#relayRequest(context, responseTokens)
       case '/models': {
         requireMethod(context, 'GET')
         if (isCodexCatalog(request.query)) return this.#sendJson(context, () => ({ models: [] }))
@@ -265,7 +264,7 @@ export class Router {
       const address = this.apiKeys.clientAddress(incoming.peer, incoming.header('x-forwarded-for'))
       this.#deps.onUnauthenticated(address)
     }
-    const isRelayed = /\/(?:completions|messages|responses)$/.test(path)
+    const isRelayed = /\/(?:completions|embeddings|messages|responses)$/.test(path)
     if (isRelayed && isAuthenticated(context) && !context.isAdmitted) this.#deps.onRejected(error, context)
     if (response.isStarted || response.isDisconnected) return
     const headers = [...jsonHeaders, ...context.headers, ...errorHeaders(error)]

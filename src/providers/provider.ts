@@ -210,7 +210,7 @@ export interface Provider {
   /** The default base URL; `null`: the operator must set one. */
   readonly baseUrl: string | null
   /** The caller format, besides the OpenAI format, whose requests it accepts unchanged. */
-  readonly nativeFormat?: 'messages' | 'responses'
+  readonly nativeFormat?: 'messages' | 'responses' | 'embeddings'
   /** What its upstreams speak beside chat completions, unless they say otherwise. */
   readonly speaks?: readonly Spoken[]
   /** The upstream's names for models are names of deployments, which responses do not name. */
@@ -221,6 +221,8 @@ export interface Provider {
   buildRequest(call: UpstreamCall): OutgoingRequest
   /** Builds a request of the legacy completions; absent for providers that have none. */
   readonly buildCompletionRequest?: (call: UpstreamCall) => OutgoingRequest
+  /** Builds a request for embeddings from the caller's `native` request; absent for providers that have none. */
+  readonly buildEmbeddingRequest?: (call: UpstreamCall) => OutgoingRequest
   /** Builds a request of the Responses API from the caller's `native` request. */
   readonly buildResponsesRequest?: (call: UpstreamCall) => OutgoingRequest
   /** Builds a request that counts the tokens of the caller's `native` request. */

@@ -19,7 +19,7 @@ export interface ModelFormProps {
   readonly saved: (model: Model) => void
 }
 
-const operations: readonly Model['operations'][number][] = ['chat', 'completions']
+const operations: readonly Model['operations'][number][] = ['chat', 'completions', 'embeddings']
 
 interface OperationFieldsProps {
   /** Separated by commas. */

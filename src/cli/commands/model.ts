@@ -179,7 +179,11 @@ function withModelOptions(command: Command): Command {
       ]),
     )
     .option('--affinity', 'keep a conversation on one upstream')
-    .option('--operations <name>', 'what it can do: chat (default) or completions; repeatable', listOption)
+    .option(
+      '--operations <name>',
+      'what it can do: chat (default), completions or embeddings; repeatable',
+      listOption,
+    )
     .option('--fallback <model>', 'a model that may serve requests instead; repeatable', listOption)
 }
 

@@ -29,6 +29,6 @@ export function messageTokens(deps: ChatDeps, context: HttpRequestContext): Prom
 
 /** Anthropic's clients send `anthropic-version` with every request. */
 export function isAnthropicRequest(request: IncomingRequest, path: string): boolean {
-  if (path.endsWith('/completions') || path.startsWith('/responses')) return false
+  if (/^\/(?:chat\/completions|completions|embeddings|responses)(?:\/|$)/.test(path)) return false
   return /^\/messages(?:\/|$)/.test(path) || request.header('anthropic-version') !== undefined
 }

@@ -12,6 +12,7 @@ import type { HttpRequestContext } from '../incoming-request.ts'
 import { fallbackModels } from '../../relay/routing/fallbacks.ts'
 import { restrictRoutes } from '../../relay/routing/restricted-routes.ts'
 import { readCompletionRequest } from '../../relay/request/completion-request.ts'
+import { readEmbeddingRequest } from '../../relay/request/embedding-request.ts'
 import { readChatRequest } from '../../relay/request/request-body.ts'
 
 export interface ChatDeps {
@@ -36,6 +37,11 @@ function canServe({ operations }: PricedModel, operation: RequestOperation): boo
   return operations.includes(requestOperations[operation].model)
 }
 
+/** Vectors of another model are worthless, so no fallback serves embeddings. */
+function canFallBack(fallback: PricedModel, operation: RequestOperation): boolean {
+  return operation !== 'embeddings' && canServe(fallback, operation)
+}
+
 /** Throws 404 naming the endpoints of the model if it is for other requests. */
 function requireOperation(model: PricedModel, operation: RequestOperation): void {
   if (canServe(model, operation)) return
@@ -55,6 +61,11 @@ export function completions(deps: ChatDeps, context: HttpRequestContext): Promis
   return relayRequest(deps, context, readCompletionRequest(context.body))
 }
 
+/** `POST /v1/embeddings`. Throws an `ApiError` if nothing has been sent. */
+export function embeddings(deps: ChatDeps, context: HttpRequestContext): Promise<void> {
+  return relayRequest(deps, context, readEmbeddingRequest(context.body))
+}
+
 /** Common to all API formats: checks the model, then relays the request. */
 export function relayRequest(
   deps: ChatDeps,
@@ -68,7 +79,7 @@ export function relayRequest(
   const fallbacks = fallbackModels(deps.catalog, model, caller)
   const { operation } = request.format
   context.fallbacks =
-    fallbacks.length === 0 ? fallbacks : fallbacks.filter((each) => canServe(each, operation))
+    fallbacks.length === 0 ? fallbacks : fallbacks.filter((each) => canFallBack(each, operation))
   if (request.restricted.length > 0) restrictRoutes(context, request.restricted)
   return relayChat(deps.relay, context)
 }

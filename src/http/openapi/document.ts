@@ -7,6 +7,7 @@ import { describeEndpoints } from './endpoints.ts'
 import { statusPaths } from './status.ts'
 import { messagesPaths } from './anthropic.ts'
 import { completionPaths } from './completions.ts'
+import { embeddingPaths } from './embeddings.ts'
 import { responsesPaths } from './responses.ts'
 import {
   amount,
@@ -247,6 +248,7 @@ export function openapiDocument(adminPath: string, endpoints: readonly Endpoint[
       ...relayPaths,
       ...responsesPaths(error),
       ...completionPaths(error),
+      ...embeddingPaths(error),
       ...messagesPaths,
       ...operationPaths,
       ...Object.fromEntries(adminPaths),

@@ -38,6 +38,7 @@ export const azure = openAICompatibleProvider({
   keyHeader: 'api-key',
   namesDeployments: true,
   chatUrl: (call) => urlFor('chat/completions', call),
+  embeddingsUrl: (call) => urlFor('embeddings', call),
   completionsUrl: (call) => urlFor('completions', call),
   speaks: ['responses'],
   responsesUrl,

@@ -25,6 +25,8 @@ export interface OpenAICompatiblePreset {
   readonly namesDeployments?: true
   /** The URL for chat completions, instead of `{base}/chat/completions`. */
   chatUrl?(call: UpstreamCall): string
+  /** The URL for embeddings, instead of `{base}/embeddings`. */
+  embeddingsUrl?(call: UpstreamCall): string
   /** The URL for completions, instead of `{base}/completions`. */
   completionsUrl?(call: UpstreamCall): string
   readonly speaks?: Provider['speaks']
@@ -87,6 +89,16 @@ export function parseModelNames(body: unknown): string[] {
   return rows.flatMap((row: unknown) => (isObject(row) ? (getString(row, 'id') ?? []) : []))
 }
 
+/** A request whose body passes through to another endpoint than chat completions. */
+function nativeRequest(preset: OpenAICompatiblePreset, call: UpstreamCall, url: string): OutgoingRequest {
+  const { model, maximumTokens, body } = call
+  return {
+    url,
+    headers: [...requestHeaders(preset, call), ...(body.native?.headers ?? [])],
+    body: body.native?.encode({ model, maximumTokens }) ?? [],
+  }
+}
+
 /** A provider with the OpenAI format. */
 export function openAICompatibleProvider(preset: OpenAICompatiblePreset): Provider {
   return {
@@ -109,14 +121,10 @@ export function openAICompatibleProvider(preset: OpenAICompatiblePreset): Provid
         body: encodeBody(preset, call),
       }
     },
-    buildResponsesRequest(call: UpstreamCall): OutgoingRequest {
-      const { baseUrl, model, maximumTokens, body } = call
-      return {
-        url: preset.responsesUrl?.(baseUrl) ?? `${baseUrl}/responses`,
-        headers: [...requestHeaders(preset, call), ...(body.native?.headers ?? [])],
-        body: body.native?.encode({ model, maximumTokens }) ?? [],
-      }
-    },
+    buildEmbeddingRequest: (call) =>
+      nativeRequest(preset, call, preset.embeddingsUrl?.(call) ?? `${call.baseUrl}/embeddings`),
+    buildResponsesRequest: (call) =>
+      nativeRequest(preset, call, preset.responsesUrl?.(call.baseUrl) ?? `${call.baseUrl}/responses`),
     buildModelListRequest({ baseUrl, credential }) {
       const url = preset.modelsUrl ? preset.modelsUrl(baseUrl) : `${baseUrl}/models`
       if (url === null) return null

@@ -1,14 +1,16 @@
 /** Upstreams with the OpenAI format that speak another API, too: what callers send to it goes to the same path there. */
 import type { Provider, UpstreamSettings } from '../provider.ts'
 import { providerForModel, speaks } from '../registry.ts'
+import { embeddingsTranslation } from './embeddings-response.ts'
 import { responsesTranslation } from './responses-response.ts'
 
-type Spoken = 'responses' | 'completions'
+type Spoken = 'responses' | 'completions' | 'embeddings'
 
 /** One object for each provider and API. */
 const variants: Readonly<Record<Spoken, WeakMap<Provider, Provider>>> = {
   responses: new WeakMap(),
   completions: new WeakMap(),
+  embeddings: new WeakMap(),
 }
 
 /**
@@ -28,14 +30,11 @@ export function providerFor(
 }
 
 function createVariant(provider: Provider, api: Spoken): Provider {
-  const { buildResponsesRequest, buildCompletionRequest } = provider
+  const { buildResponsesRequest, buildEmbeddingRequest, buildCompletionRequest } = provider
   if (api === 'completions')
     return buildCompletionRequest ? { ...provider, buildRequest: buildCompletionRequest } : provider
-  if (!buildResponsesRequest) return provider
-  return {
-    ...provider,
-    nativeFormat: api,
-    buildRequest: buildResponsesRequest,
-    translation: responsesTranslation,
-  }
+  const buildRequest = api === 'embeddings' ? buildEmbeddingRequest : buildResponsesRequest
+  if (!buildRequest) return provider
+  const translation = api === 'embeddings' ? embeddingsTranslation : responsesTranslation
+  return { ...provider, nativeFormat: api, buildRequest, translation }
 }

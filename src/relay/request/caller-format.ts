@@ -38,7 +38,7 @@ export interface CallerRequest {
 export interface CallerFormat {
   readonly operation: RequestOperation
   /** Upstreams may have this API beside chat completions. */
-  readonly spoken?: 'responses' | 'completions'
+  readonly spoken?: 'responses' | 'completions' | 'embeddings'
   /** The event that keeps an idle stream open. */
   readonly keepAlive: Buffer
   /** The last event of an incomplete stream. */
@@ -55,6 +55,8 @@ export interface RequestEncoding extends ChatBody {
   readonly isCollected?: true
   /** Collects a stream in the caller's format; absent if it is not passed through. */
   collector?(): StreamEncoder
+  /** What a response that passes through must be changed in; absent: nothing. */
+  rewrite?(bytes: Buffer, json: unknown): Buffer
   /** Encodes a response in the OpenAI format in the caller's; absent if the caller has the OpenAI format. */
   encodeResponse?(response: Chunk): Readonly<Record<string, unknown>>
   /** An encoder for a stream that `meter` reads. */

@@ -1,4 +1,5 @@
 /** Prompts of completions, and inputs of embeddings: a text, a list of texts, token ids, or a list of lists of them. */
+import type { JsonMember } from '../../lib/json/json-scanner.ts'
 import { invalidField } from './request-fields.ts'
 
 export interface Prompts {
@@ -10,6 +11,12 @@ export interface Prompts {
 }
 
 const allowed = 'a non-empty text, a list of texts, a list of token ids, or a list of lists of token ids'
+
+/** The value of a member of the body. */
+export function parseMember(body: Buffer, { start, end }: JsonMember): unknown {
+  const value: unknown = JSON.parse(body.toString('utf8', start, end))
+  return value
+}
 
 function isTokenId(value: unknown): boolean {
   return Number.isSafeInteger(value) && (value as number) >= 0

@@ -84,9 +84,9 @@ export abstract class ScannedRequest {
   #parsed: Json | undefined
   #inputTokens: number | undefined
 
-  constructor({ bytes, text, members, scanner }: ScannedBody) {
+  constructor({ bytes, text, members, scanner }: ScannedBody, embedded = scanner.embedded) {
     this.bytes = bytes
-    this.embedded = scanner.embedded
+    this.embedded = embedded
     this.text = text
     this.members = members
   }

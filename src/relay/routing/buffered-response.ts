@@ -67,8 +67,10 @@ export function readBufferedResponse(
     const translated = translation?.translateResponse(json, call)
     const identity = translated?.identity ?? identityIn(json) ?? {}
     const original = translated?.response ?? (json as Chunk)
-    if (encoding.isPassthrough || (!translation && !encoding.encodeResponse))
-      return buffered(renameModel(bytes, returnedModel), original, identity)
+    if (encoding.isPassthrough || (!translation && !encoding.encodeResponse)) {
+      const own = encoding.rewrite?.(bytes, json) ?? bytes
+      return buffered(renameModel(own, returnedModel), original, identity)
+    }
     const response = renameModelIn(original, returnedModel)
     const encoded = encoding.encodeResponse?.(response) ?? response
     return buffered(Buffer.from(JSON.stringify(encoded)), response, identity)

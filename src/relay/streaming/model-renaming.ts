@@ -6,14 +6,19 @@ import { JsonCursor, MalformedJsonError } from '../../lib/json/json-cursor.ts'
 import { SseEvent } from '../../lib/sse/sse-event.ts'
 import { encodeSseEvent } from '../../lib/sse/sse-parser.ts'
 import { isObject } from '../../providers/json-fields.ts'
+import type { Provider } from '../../providers/provider.ts'
 import type { UpstreamError } from '../routing/upstream-error.ts'
 
+type NativeFormat = NonNullable<Provider['nativeFormat']>
 type Path = readonly [string, ...string[]]
 
 /** Where responses and chunks have the name. */
 const responsePath: Path = ['model']
 /** Where the events of the callers' own formats have it: of Anthropic's only the first one. */
-const eventPaths = { messages: ['message', 'model'], responses: ['response', 'model'] } as const
+const eventPaths: { readonly [Format in NativeFormat]?: Path } = {
+  messages: ['message', 'model'],
+  responses: ['response', 'model'],
+}
 
 const quote = 0x22
 const openBrace = 0x7b
@@ -91,9 +96,9 @@ export class ModelRenaming {
   #isDone = false
 
   /** `format`: of the stream; absent: the OpenAI format. */
-  constructor(name: string, format?: keyof typeof eventPaths) {
+  constructor(name: string, format?: NativeFormat) {
     this.#name = Buffer.from(JSON.stringify(name))
-    this.#path = format ? eventPaths[format] : responsePath
+    this.#path = (format && eventPaths[format]) ?? responsePath
     this.#isOnce = format === 'messages'
   }
 

@@ -103,8 +103,9 @@ describe('Completions', () => {
         await asked.promise
         return respond(exchange)
       })
+      const before = upstream.requests.length
       const pending = complete(account, { ...fields, max_tokens: 10 })
-      await upstream.nextRequest()
+      await eventually('the request', async () => upstream.requests.length > before || undefined)
       const held = parseAmount(await account.held())
       const output = BigInt(results) * 10n * 8_000n
       assert.ok(held >= output && held < output + 100_000n, `${held} of ${output}`)

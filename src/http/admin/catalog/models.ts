@@ -159,9 +159,11 @@ const modelView = view('model', modelSchema, (model: Model, { catalog }) => ({
 }))
 
 /** Reads `prices`, or `free` inside it or instead of it; undefined if neither is given. */
-function resolvePrices({ prices, free }: z.infer<typeof modelPatch>): PriceInput | undefined {
+function resolvePrices({ prices, free, operations }: z.infer<typeof modelPatch>): PriceInput | undefined {
   if (prices === undefined) return free === true ? { free } : undefined
-  if (free === undefined) return toPriceInput(prices)
+  // Embeddings have no output.
+  const isInputOnly = operations?.every((each) => each === 'embeddings') === true && prices.free !== true
+  if (free === undefined) return toPriceInput(isInputOnly ? { output: '0', ...prices } : prices)
   throw apiError('invalid_request', {
     param: 'prices',
     message: 'Invalid `prices`: cannot be combined with "free".',

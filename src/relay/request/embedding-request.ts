@@ -1,0 +1,132 @@
+/**
+ * A request for embeddings (`POST /v1/embeddings`): validated where the relay depends on it, and sent to upstreams with
+ * OpenAI's format under the same path.
+ */
+import { normalizeEmbeddings, type EmbeddingEncoding } from '../../formats/embeddings.ts'
+import type { JsonMember } from '../../lib/json/json-scanner.ts'
+import { isObject, type Json } from '../../providers/json-fields.ts'
+import {
+  UnsupportedFeatureError,
+  type NativeEdits,
+  type NativeRequest,
+  type Provider,
+} from '../../providers/provider.ts'
+import { openAIFormat } from '../streaming/chat-stream-encoder.ts'
+import type { CallerFormat, CallerRequest, RequestEncoding, StreamEncoder } from './caller-format.ts'
+import { noEmbeddedData } from './embedded-data.ts'
+import { MessageScanner } from './message-scanner.ts'
+import { countPrompts, parseMember, type Prompts } from './prompts.ts'
+import { patchBody, scanBody, ScannedRequest, type ScannedBody } from './request-body.ts'
+import { assertNoLookalike, invalidField, invalidModel, parseModel } from './request-fields.ts'
+import { KnownMembers, noRestrictedFields } from './restricted-fields.ts'
+import { TokenCounter } from './token-estimate.ts'
+
+/** OpenAI's maximum. */
+const maxInputs = 2048
+
+const format: CallerFormat = { ...openAIFormat, operation: 'embeddings', spoken: 'embeddings' }
+const knownFields = new KnownMembers(['model', 'input', 'encoding_format', 'stream'])
+const nullByte = 0x6e
+
+interface EmbeddingFields {
+  readonly model: string
+  readonly inputs: Prompts
+  readonly encoding: EmbeddingEncoding
+}
+
+/** Throws `invalid_json`, or `invalid_request` with the field in `param`. */
+export function readEmbeddingRequest(body: Buffer): EmbeddingRequest {
+  const scanned = scanBody(body, () => new MessageScanner())
+  return new EmbeddingRequest(scanned, readEmbeddingFields(scanned.text, scanned.members))
+}
+
+function readEmbeddingFields(body: Buffer, members: readonly JsonMember[]): EmbeddingFields {
+  let model: string | undefined
+  let input: unknown
+  let encoding: unknown = 'float'
+  for (const member of members) {
+    const { key } = member
+    if (!knownFields.has(key)) assertNoLookalike(key, knownFields)
+    else if (body[member.start] === nullByte) continue
+    else if (key === 'model') model = parseModel(body, member)
+    else if (key === 'input') input = parseMember(body, member)
+    else if (key === 'encoding_format') encoding = parseMember(body, member)
+    else if (parseMember(body, member) !== false) throw invalidField(key, 'absent: embeddings are no stream')
+  }
+  if (model === undefined) throw invalidModel()
+  const inputs = countPrompts(input, 'input')
+  if (inputs.count > maxInputs) throw invalidField('input', `a list of at most ${maxInputs} inputs`)
+  if (encoding !== 'float' && encoding !== 'base64')
+    throw invalidField('encoding_format', '`float` or `base64`')
+  return { model, inputs, encoding }
+}
+
+export class EmbeddingRequest extends ScannedRequest implements CallerRequest, NativeRequest {
+  readonly format = format
+  readonly stream = false
+  readonly n = 1
+  readonly maxOutputTokens = 0
+  readonly restricted = noRestrictedFields
+  readonly headers: NativeRequest['headers'] = []
+  readonly model: string
+  readonly encoding: EmbeddingEncoding
+  readonly #inputs: Prompts
+
+  constructor(scanned: ScannedBody, { model, inputs, encoding }: EmbeddingFields) {
+    const { tokens } = inputs
+    // Token ids are counted exactly.
+    super(scanned, tokens > 0 ? { ...noEmbeddedData, bytes: scanned.bytes, tokens } : noEmbeddedData)
+    this.model = model
+    this.encoding = encoding
+    this.#inputs = inputs
+  }
+
+  protected estimateInputTokens(): number {
+    const counter = new TokenCounter()
+    for (const text of this.#inputs.texts) counter.add(text)
+    counter.addTokens(this.#inputs.tokens)
+    return counter.tokens
+  }
+
+  encodingFor(provider: Provider): RequestEncoding {
+    return new EmbeddingRequestEncoding(this, provider)
+  }
+
+  encode({ model }: NativeEdits): Buffer[] {
+    return patchBody(this, new Map([['model', JSON.stringify(model)]]), ['stream'])
+  }
+}
+
+class EmbeddingRequestEncoding implements RequestEncoding {
+  readonly isPassthrough = true
+  readonly stream = false
+  readonly maxOutputField = null
+  readonly native: EmbeddingRequest
+  readonly #provider: Provider
+
+  constructor(request: EmbeddingRequest, provider: Provider) {
+    this.native = request
+    this.#provider = provider
+  }
+
+  /** Throws `UnsupportedFeatureError` for a provider whose embeddings have another format. */
+  parsed(): Json {
+    if (this.#provider.nativeFormat === 'embeddings') return this.native.parsed()
+    throw new UnsupportedFeatureError('model', 'the relay has no embeddings of the provider of this model')
+  }
+
+  encode({ model }: { readonly model: string }): Buffer[] {
+    return this.native.encode({ model, maximumTokens: null })
+  }
+
+  rewrite(bytes: Buffer, json: unknown): Buffer {
+    const { native } = this
+    if (!isObject(json)) return bytes
+    const normalized = normalizeEmbeddings(json, native.encoding, () => native.inputTokens())
+    return normalized ? Buffer.from(JSON.stringify(normalized)) : bytes
+  }
+
+  streamEncoder(): StreamEncoder {
+    throw new Error('Embeddings are no stream.')
+  }
+}
