@@ -18,6 +18,7 @@ export const bugs = [
   'overrun kept after a credit',
   'charged above the bound',
   'searches not held',
+  'searched on after a denial',
   'late bill charged twice',
   'late bill above the caps',
   'late bill forgotten',

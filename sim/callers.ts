@@ -72,7 +72,8 @@ export class Callers {
     const maximum = prng.pick(['obeyed', 'obeyed', 'unseen', 'exceeded'] as const)
     const isStream = prng.bool(0.75)
     const offered = prng.bool(0.25) ? prng.between(1, 3) : 0
-    const searches = prng.between(0, offered)
+    // Some upstreams search more often than they may.
+    const searches = prng.between(0, offered + (prng.bool(0.2) ? 2 : 0))
     const tokenPrice = prng.bool(0.2) ? { ...nanoPrice, output: 1_500_000n, version: 2 } : nanoPrice
     const price = offered > 0 ? { ...tokenPrice, perSearch: 40n, version: 3 } : tokenPrice
     return {

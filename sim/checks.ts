@@ -184,6 +184,8 @@ export function checkRequests(requests: readonly SimRequest[], disk: SimDisk, st
     }
   }
   for (const request of requests) {
+    const goesOn = request.wasSearchDenied && request.endReason === 'complete'
+    assertInvariant(!goesOn, `${request.id} went on after a search that is not paid`)
     const [end, ...more] = ends.get(request.id) ?? []
     assertInvariant(more.length === 0, `${request.id} ended ${more.length + 1} times`)
     checkBill(request, end?.kind === 'settled' ? end : null)

@@ -34,3 +34,13 @@ export function searchesIn({ searchesAt }: RequestScript, output: number): numbe
 export function billedUsage(script: RequestScript, output: number): Usage {
   return createUsage({ input: script.input, output, searches: searchesIn(script, output) })
 }
+
+/** What is charged of a bill at most: the output up to the maximum, and the searches that were offered. */
+export function boundOf({ offered }: RequestScript, usage: Usage, maxTokens: number): Usage {
+  const { output, searches = 0 } = usage
+  return createUsage({
+    ...usage,
+    output: Math.min(output, maxTokens),
+    searches: Math.min(searches, offered),
+  })
+}

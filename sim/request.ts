@@ -10,7 +10,7 @@ import { createUsage, noUsage } from '../src/providers/usage.ts'
 import { modelTokens } from './hold-operation.ts'
 import type { Bug } from './bugs.ts'
 import type { SimDisk } from './disk.ts'
-import { billedUsage, searchesIn, type RequestScript } from './request-script.ts'
+import { billedUsage, boundOf, searchesIn, type RequestScript } from './request-script.ts'
 import type { SimResponse, SimOperation, SimMessage } from './messages.ts'
 
 const markLead = 64
@@ -37,6 +37,8 @@ export class SimRequest {
   #marking: number | null = null
   #extending: number | null = null
   #searching: number | null = null
+  /** The account could not pay for the next search. */
+  wasSearchDenied = false
   /** Web searches that it knows to be held. */
   heldSearches: number
   /** The caller has disconnected before the first content; `usage` is what may be charged. */
@@ -150,7 +152,7 @@ export class SimRequest {
   /** The bill of the whole response, which a retired node has when it comes back. */
   billLate(): { readonly usage: Usage; readonly bound: Usage } {
     const usage = billedUsage(this.script, this.#maxReceived)
-    return { usage, bound: { ...usage, output: Math.min(usage.output, this.#maxTokens) } }
+    return { usage, bound: boundOf(this.script, usage, this.#maxTokens) }
   }
 
   /**
@@ -228,14 +230,14 @@ export class SimRequest {
 
   /** Searches that were seen and are held are part of what was received. */
   #estimatedUsage(output: number): Usage {
-    const seen = searchesIn(this.script, this.received)
+    const seen = Math.min(searchesIn(this.script, this.received), this.script.offered)
     const searches = this.endReason === 'money' ? Math.min(seen, this.heldSearches) : seen
     return createUsage({ input: this.script.input, output, searches })
   }
 
-  /** The usage that is charged at most: the output up to the maximum that was asked for. */
+  /** The usage that is charged at most. */
   get bound(): Usage | null {
-    return this.billed && { ...this.billed, output: Math.min(this.billed.output, this.#maxTokens) }
+    return this.billed && boundOf(this.script, this.billed, this.#maxTokens)
   }
 
   /** Handles a response. Responses to operations that are no longer pending are ignored. */
@@ -266,7 +268,10 @@ export class SimRequest {
         if (call === this.#searching) {
           this.#searching = null
           if (response.paidTokens > 0) this.heldSearches += 1
-          else if (this.#phase === 'running' && !this.#providerUsage) return this.#end('money')
+          else if (this.#phase === 'running' && !this.#providerUsage) {
+            this.wasSearchDenied = true
+            if (this.#bug !== 'searched on after a denial') return this.#end('money')
+          }
           this.#paidTokens = Math.max(this.#paidTokens, response.paidTokens)
           break
         }

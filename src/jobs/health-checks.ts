@@ -36,7 +36,9 @@ interface HealthCheckTarget {
 }
 
 function targetsOf(core: Core): HealthCheckTarget[] {
-  const routes = core.catalog.models().flatMap((model) => model.routes)
+  // A check is a chat completion.
+  const models = core.catalog.models().filter(({ operations }) => operations.includes('chat'))
+  const routes = models.flatMap((model) => model.routes)
   return routes
     .filter(({ upstream }) => upstream.healthCheckMs !== null)
     .flatMap((route) =>

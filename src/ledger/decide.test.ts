@@ -100,6 +100,18 @@ describe('decide', () => {
     assert.deepEqual(hold(transaction, 'three', { account: 'poor' }), { kind: 'balance' })
   })
 
+  test('searches that cannot be paid – are denied with 0, and change nothing', () => {
+    const transaction = new MemoryTransaction()
+    const price = { ...streamHold.price, perSearch: 4_000n }
+    assert.ok('event' in hold(transaction, 'one', { price, searches: 1 }))
+    const extend = (): number =>
+      decide(transaction, { kind: 'extend', id: 'one', at, remaining: 1, searches: 1, caps: noCaps })
+    assert.ok(extend() > 0)
+    const before = transaction.events.length
+    assert.equal(extend(), 0)
+    assert.equal(transaction.events.length, before)
+  })
+
   for (const { title, tokens, isComplete, isStored } of [
     { title: 'charged, truncated', tokens: 5, isComplete: false, isStored: true },
     { title: 'free, complete', tokens: 0, isComplete: true, isStored: true },

@@ -6,6 +6,9 @@ import { describe, test } from 'node:test'
 import { assertSettings, settingNames } from '../support/deploy/setting-names.ts'
 import { readText, root } from '../support/source-files.ts'
 
+/** Variables of clients and tests. */
+const otherVariables = new Set(['SLUICE_KEY', 'RECORDINGS_DIR'])
+
 describe('Operator documentation', () => {
   test('Pages – name only existing settings and commands, and no dead links', () => {
     const groups = [...readText('src/main.ts').matchAll(/^ {2}'?([\w-]+)'?: \(\) => import\(/gm)].map(
@@ -20,7 +23,7 @@ describe('Operator documentation', () => {
       ].map(([, name]) => name ?? '')
       assertSettings(
         variables
-          .filter((name) => !name.startsWith('ANTHROPIC_') && name !== 'RECORDINGS_DIR')
+          .filter((name) => !name.startsWith('ANTHROPIC_') && !otherVariables.has(name))
           .map((name) => (settingNames.has(name) ? name : name.replace(/_FILE$/, ''))),
         page,
       )

@@ -23,7 +23,7 @@ import {
   assertNeverNegative,
   withStatus,
 } from '../support/client/parallel-requests.ts'
-import { respondWith, respondWithDeltas } from '../support/upstream/scripted-responses.ts'
+import { respondWith, respondWithDeltas, respondWithin } from '../support/upstream/scripted-responses.ts'
 
 const skip = postgresSkipReason
 /** On an idle machine, requests succeed 3 s after the database is available again. */
@@ -38,7 +38,7 @@ describe('Cluster nodes', () => {
     const upstream = await addModel(cluster, 'overspent')
     await server.showObedience('overspent', upstream)
     await waitUntilApplied(cluster, 'overspent')
-    upstream.always(respondWith('Hello!', { input: 10, output: 500 }))
+    upstream.always(respondWithin({ input: 10, output: 500 }))
     const account = await server.account({ balance: '0.04025' })
     await waitUntilServed(cluster, account.key.secret, 'overspent')
     const body = chatRequest('overspent', { max_tokens: 500 })

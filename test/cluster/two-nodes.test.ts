@@ -26,7 +26,7 @@ import {
   withStatus,
   type CallResult,
 } from '../support/client/parallel-requests.ts'
-import { respondWith } from '../support/upstream/scripted-responses.ts'
+import { respondWithin } from '../support/upstream/scripted-responses.ts'
 
 const skip = postgresSkipReason
 /** On an idle machine, a change reaches the other nodes within a second. */
@@ -54,7 +54,7 @@ describe('Two nodes', () => {
     const upstream = await addModel(cluster, 'shared')
     await server.showObedience('shared', upstream)
     await waitUntilApplied(cluster, 'shared')
-    upstream.always(respondWith('Hello!', { input: 10, output: 500 }))
+    upstream.always(respondWithin({ input: 10, output: 500 }))
     const balance = '0.04025'
     const account = await server.account({ balance })
     await waitUntilServed(cluster, account.key.secret, 'shared')

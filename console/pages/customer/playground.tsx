@@ -24,7 +24,11 @@ export function Playground() {
     <Page title={t.title} lead={t.lead}>
       <QueryBoundary options={offeredModelsQuery}>
         {({ data }) =>
-          data.length === 0 ? <EmptyState title={t.noModels} /> : <PlaygroundContent models={data} />
+          chatModels(data).length === 0 ? (
+            <EmptyState title={t.noModels} />
+          ) : (
+            <PlaygroundContent models={chatModels(data)} />
+          )
         }
       </QueryBoundary>
     </Page>
@@ -35,6 +39,10 @@ interface ChatParameters {
   readonly system: string
   readonly temperature: string
   readonly maxTokens: string
+}
+
+function chatModels(models: readonly OfferedModel[]): readonly OfferedModel[] {
+  return models.filter(({ operations }) => operations.includes('chat'))
 }
 
 function PlaygroundContent({ models }: { readonly models: readonly OfferedModel[] }) {

@@ -85,5 +85,6 @@ export function encodingFor(
   { collectStream }: UpstreamSettings,
 ): RequestEncoding {
   const encoding = request.encodingFor(provider)
-  return collectStream && !request.stream ? new CollectedEncoding(encoding) : encoding
+  const hasStreams = !encoding.isPassthrough || encoding.collector !== undefined
+  return collectStream && !request.stream && hasStreams ? new CollectedEncoding(encoding) : encoding
 }

@@ -18,7 +18,12 @@ import { MessageScanner } from './message-scanner.ts'
 import { countPrompts, parseMember, type Prompts } from './prompts.ts'
 import { patchBody, scanBody, ScannedRequest, type ScannedBody } from './request-body.ts'
 import { assertNoLookalike, invalidField, invalidModel, parseModel } from './request-fields.ts'
-import { KnownMembers, noRestrictedFields } from './restricted-fields.ts'
+import {
+  findRestricted,
+  KnownMembers,
+  noRestrictedFields,
+  type RestrictedField,
+} from './restricted-fields.ts'
 import { TokenCounter } from './token-estimate.ts'
 
 /** OpenAI's maximum. */
@@ -30,6 +35,7 @@ const nullByte = 0x6e
 
 interface EmbeddingFields {
   readonly model: string
+  readonly restricted: readonly RestrictedField[]
   readonly inputs: Prompts
   readonly encoding: EmbeddingEncoding
 }
@@ -44,10 +50,13 @@ function readEmbeddingFields(body: Buffer, members: readonly JsonMember[]): Embe
   let model: string | undefined
   let input: unknown
   let encoding: unknown = 'float'
+  const restricted: JsonMember[] = []
   for (const member of members) {
     const { key } = member
-    if (!knownFields.has(key)) assertNoLookalike(key, knownFields)
+    const rule = knownFields.get(key)
+    if (rule === undefined) assertNoLookalike(key, knownFields)
     else if (body[member.start] === nullByte) continue
+    else if (rule !== null) restricted.push(member)
     else if (key === 'model') model = parseModel(body, member)
     else if (key === 'input') input = parseMember(body, member)
     else if (key === 'encoding_format') encoding = parseMember(body, member)
@@ -58,7 +67,8 @@ function readEmbeddingFields(body: Buffer, members: readonly JsonMember[]): Embe
   if (inputs.count > maxInputs) throw invalidField('input', `a list of at most ${maxInputs} inputs`)
   if (encoding !== 'float' && encoding !== 'base64')
     throw invalidField('encoding_format', '`float` or `base64`')
-  return { model, inputs, encoding }
+  const found = restricted.length > 0 ? findRestricted(body, restricted) : noRestrictedFields
+  return { model, inputs, encoding, restricted: found }
 }
 
 export class EmbeddingRequest extends ScannedRequest implements CallerRequest, NativeRequest {
@@ -66,18 +76,19 @@ export class EmbeddingRequest extends ScannedRequest implements CallerRequest, N
   readonly stream = false
   readonly n = 1
   readonly maxOutputTokens = 0
-  readonly restricted = noRestrictedFields
+  readonly restricted: readonly RestrictedField[]
   readonly headers: NativeRequest['headers'] = []
   readonly model: string
   readonly encoding: EmbeddingEncoding
   readonly #inputs: Prompts
 
-  constructor(scanned: ScannedBody, { model, inputs, encoding }: EmbeddingFields) {
+  constructor(scanned: ScannedBody, { model, inputs, encoding, restricted }: EmbeddingFields) {
     const { tokens } = inputs
     // Token ids are counted exactly.
     super(scanned, tokens > 0 ? { ...noEmbeddedData, bytes: scanned.bytes, tokens } : noEmbeddedData)
     this.model = model
     this.encoding = encoding
+    this.restricted = restricted
     this.#inputs = inputs
   }
 

@@ -24,6 +24,7 @@ const testMessages = { messages: [{ role: 'user', content: 'Answer with OK.' }],
 
 function modelOfAnyRoute(catalog: Catalog, upstreamId: string): string | null {
   for (const model of catalog.listed()) {
+    if (!model.operations.includes('chat')) continue
     const route = model.routes.find((each) => each.upstream.id === upstreamId)
     if (route) return route.upstreamModel
   }

@@ -97,6 +97,19 @@ describe('Embeddings', () => {
     assert.deepEqual(ordered.usage, usage)
   })
 
+  test('Upstream with collect_stream – is asked as any other', async () => {
+    const collecting = await server.upstream(respondWithJson(200, whole), { collect_stream: true })
+    await createModel('collecting', [collecting.id])
+    const account = await server.account({ balance: '¥1' })
+    const response = await embed(account, { model: 'collecting', encoding_format: 'base64' })
+    const { data } = (await response.json()) as Embeddings
+    assert.deepEqual(
+      data.map(({ embedding }) => embedding),
+      vectors.map(toBase64),
+    )
+    assert.equal(collecting.requests.at(-1)?.json['stream'], undefined)
+  })
+
   test('Upstream without a usage – is charged by the estimate, which the response states', async () => {
     const account = await server.account({ balance: '¥1' })
     upstream.next(respondWithJson(200, listOf(vectors, {})))
@@ -132,6 +145,7 @@ describe('Embeddings', () => {
       [{ input: Array(2049).fill('a') }, 'input'],
       [{ encoding_format: 'int8' }, 'encoding_format'],
       [{ stream: true }, 'stream'],
+      [{ service_tier: 'priority' }, 'service_tier'],
       [{ model: 'translated' }, 'model'],
     ] as const) {
       const response = await embed(account, fields)

@@ -1,5 +1,6 @@
 /** The models offered to a customer: prices with the account's factor, and recent availability. */
 import { z } from 'zod'
+import { modelOperations } from '../../../catalog/operations.ts'
 import type { PricedModel } from '../../../catalog/catalog.ts'
 import type { Account } from '../../../accounts/accounts.ts'
 import { sumByModelSince, successRate, totalOf } from '../../../health/availability.ts'
@@ -14,6 +15,7 @@ export const modelSchema = z.object({
   owned_by: z.string(),
   context_tokens: z.int(),
   max_output_tokens: z.int().nullable(),
+  operations: z.array(z.enum(modelOperations)),
   free: z.boolean(),
   /** Per 1,000 tokens with this account's factor; `per_request` and `per_search` per unit. null: priced as its parent. */
   prices: z.object({
@@ -88,6 +90,7 @@ export async function listOfferedModels(ctx: AppContext, account: Account): Prom
         owned_by: model.ownedBy,
         context_tokens: model.contextTokens,
         max_output_tokens: model.maxOutputTokens,
+        operations: [...model.operations],
         ...serializePrices(model, factorPpm),
         success: successRate(counts),
         requests: totalOf(counts),
