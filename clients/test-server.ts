@@ -31,7 +31,7 @@ export async function startClientTestServer(t: TestContext): Promise<ClientTestS
   const server = await startTestServer(t)
   const open = async (family: Family): Promise<RegisteredUpstream> => {
     const { provider, format, prefix } = upstreamKinds[family]
-    const upstream = await server.upstream(neverRespond, { provider })
+    const upstream = await server.upstream(neverRespond, { provider, speaks: [] })
     for (const [name, script] of Object.entries(scripts[family])) {
       const model = `${prefix}-${name}`
       // OpenAI itself has no readable reasoning: this one responds like DeepSeek, which wants it back.

@@ -109,6 +109,8 @@ export const auth = {
     account_suspended: 'This account is suspended.',
     not_found: 'Not found.',
     model_not_found: 'The model does not exist.',
+    response_not_found: 'No response is stored.',
+    websocket_unsupported: 'WebSocket is not supported. Use POST /v1/responses with `stream: true`.',
     conflict: 'This conflicts with an existing resource.',
     request_too_large: 'The request body is too large.',
     rate_limit_exceeded: 'Too many requests. Retry later.',

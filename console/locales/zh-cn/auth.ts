@@ -104,6 +104,8 @@ export const auth: typeof english = {
     account_suspended: '该账户已停用。',
     not_found: '未找到该内容。',
     model_not_found: '模型不存在。',
+    response_not_found: '没有已存储的响应。',
+    websocket_unsupported: '不支持这种长连接，请改用流式请求。',
     conflict: '与现有内容冲突。',
     request_too_large: '请求体过大。',
     rate_limit_exceeded: '请求过于频繁，请稍后再试。',

@@ -136,7 +136,7 @@ const reasons: Texts = [
   [/^is required, or \{"free": true\}$/, '为必填项，也可设为免费'],
   [/^cannot be combined with "free"$/, '不能与“免费”同时填写'],
   [/^cannot be combined with `from` or `to`$/, '不能与开始时间或结束时间同时填写'],
-  [/^must name at least one limit$/, '至少填写一项'],
+  [/^must name at least one (?:limit|operation)$/, '至少填写一项'],
   [/^must contain text in at least one language$/, '至少填写一种语言'],
   [/^must be a list of at most (\d+) names of fields$/, '必须是字段名列表，最多 $1 个'],
   [/^must consist of letters, digits, "\.", "_" and "-"$/, '只能包含字母、数字、“.”、“_”和“-”'],
