@@ -12,7 +12,10 @@ function isInForm(embedding: unknown, encoding: EmbeddingEncoding): boolean {
 
 function toBase64(numbers: readonly unknown[]): string {
   const bytes = Buffer.alloc(4 * numbers.length)
-  for (const [index, number] of numbers.entries()) bytes.writeFloatLE(Number(number), 4 * index)
+  for (const [index, number] of numbers.entries()) {
+    if (typeof number !== 'number') throw new Error('An embedding contains something else than numbers.')
+    bytes.writeFloatLE(number, 4 * index)
+  }
   return bytes.toString('base64')
 }
 
@@ -21,30 +24,48 @@ function toNumbers(text: string): number[] {
   return Array.from({ length: Math.floor(bytes.length / 4) }, (_, index) => bytes.readFloatLE(4 * index))
 }
 
+/** The usage with both counts; some upstreams report only the total (Voyage). `null`: there is none. */
+function completeUsage(usage: unknown): Json | null {
+  if (!isObject(usage)) return null
+  const total = getNumber(usage, 'total_tokens')
+  const prompt = getNumber(usage, 'prompt_tokens') ?? total
+  return prompt === undefined ? null : { ...usage, prompt_tokens: prompt, total_tokens: total ?? prompt }
+}
+
 function converted(embedding: unknown, encoding: EmbeddingEncoding): unknown {
   if (isInForm(embedding, encoding)) return embedding
   if (Array.isArray(embedding)) return toBase64(embedding)
   return typeof embedding === 'string' ? toNumbers(embedding) : embedding
 }
 
+/** What was asked for. */
+export interface EmbeddingsRequest {
+  readonly encoding: EmbeddingEncoding
+  /** How many inputs it has. */
+  readonly count: number
+  /** The estimate, where the upstream reports no usage. */
+  readonly inputTokens: () => number
+}
+
 /**
- * The response in this form, in the order of the input and with a usage; `null`: it is so already.
- * @param inputTokens the estimate, where the upstream reports no usage
+ * The response in the form that was asked for, in the order of the input and with a usage; `null`: it is so already.
+ * Throws if it has not one embedding for each input.
  */
 export function normalizeEmbeddings(
   response: Json,
-  encoding: EmbeddingEncoding,
-  inputTokens: () => number,
+  { encoding, count, inputTokens }: EmbeddingsRequest,
 ): Json | null {
   const data = getObjects(response, 'data')
+  if (data.length !== count) throw new Error('The response has not one embedding for each input.')
   const isOrdered = data.every((item, position) => (getNumber(item, 'index') ?? position) === position)
   const isEncoded = data.every(({ embedding }) => isInForm(embedding, encoding))
-  const hasUsage = isObject(response['usage'])
-  if (isOrdered && isEncoded && hasUsage) return null
+  const known = completeUsage(response['usage'])
+  const isCounted = getNumber(getObject(response, 'usage') ?? {}, 'prompt_tokens') !== undefined
+  if (isOrdered && isEncoded && isCounted) return null
   const items = data
     .toSorted((left, right) => (getNumber(left, 'index') ?? 0) - (getNumber(right, 'index') ?? 0))
     .map((item) => ({ ...item, embedding: converted(item['embedding'], encoding) }))
-  const tokens = hasUsage ? 0 : inputTokens()
-  const usage = getObject(response, 'usage') ?? { prompt_tokens: tokens, total_tokens: tokens }
+  const tokens = known ? 0 : inputTokens()
+  const usage = known ?? { prompt_tokens: tokens, total_tokens: tokens }
   return { ...response, data: items, usage }
 }

@@ -92,6 +92,10 @@ export class EmbeddingRequest extends ScannedRequest implements CallerRequest, N
     this.#inputs = inputs
   }
 
+  get count(): number {
+    return this.#inputs.count
+  }
+
   protected estimateInputTokens(): number {
     const counter = new TokenCounter()
     for (const text of this.#inputs.texts) counter.add(text)
@@ -133,7 +137,9 @@ class EmbeddingRequestEncoding implements RequestEncoding {
   rewrite(bytes: Buffer, json: unknown): Buffer {
     const { native } = this
     if (!isObject(json)) return bytes
-    const normalized = normalizeEmbeddings(json, native.encoding, () => native.inputTokens())
+    const { encoding, count } = native
+    const inputTokens = (): number => native.inputTokens()
+    const normalized = normalizeEmbeddings(json, { encoding, count, inputTokens })
     return normalized ? Buffer.from(JSON.stringify(normalized)) : bytes
   }
 

@@ -112,12 +112,20 @@ describe('Embeddings', () => {
 
   test('Upstream without a usage – is charged by the estimate, which the response states', async () => {
     const account = await server.account({ balance: '¥1' })
-    upstream.next(respondWithJson(200, listOf(vectors, {})))
+    upstream.next(respondWithJson(200, listOf(vectors.slice(1), {})))
     const response = await embed(account, { input: 'x'.repeat(400) })
     const body = (await response.json()) as Embeddings
     assert.deepEqual(body.usage, { prompt_tokens: 100, total_tokens: 100 })
     const record = await waitForRecord(account, response)
     assert.deepEqual([record.usage_source, record.prompt_tokens, record.cost], ['estimate', 100, '0.0002'])
+  })
+
+  test('Usage with only the total – is charged, and completed for the caller', async () => {
+    const account = await server.account({ balance: '¥1' })
+    upstream.next(respondWithJson(200, listOf(vectors, { usage: { total_tokens: 7 } })))
+    const response = await embed(account)
+    assert.deepEqual(((await response.json()) as Embeddings).usage, { prompt_tokens: 7, total_tokens: 7 })
+    assert.equal((await waitForRecord(account, response)).prompt_tokens, 7)
   })
 
   test('Token ids – are held exactly', async () => {
@@ -157,8 +165,13 @@ describe('Embeddings', () => {
 
   test('Upstream that fails – is replaced by another route of the same model', async () => {
     const account = await server.account({ balance: '¥1' })
-    upstream.next(respondWithError(500), respondWithJson(200, { object: 'list' }))
-    for (let call = 0; call < 2; call += 1) {
+    const scripts = [
+      respondWithError(500),
+      respondWithJson(200, { object: 'list' }),
+      respondWithJson(200, listOf(vectors.slice(1))),
+    ]
+    upstream.next(...scripts)
+    for (let call = 0; call < scripts.length; call += 1) {
       const response = await embed(account, { model: 'two' })
       assert.equal(response.status, 200)
       assert.equal((await waitForRecord(account, response)).attempts.length, 2)
@@ -170,7 +183,9 @@ describe('Embeddings', () => {
     const account = await server.account({ balance: '0.12' })
     const ids = Array(12).fill(1) as number[]
     const responses = await Promise.all(
-      Array.from({ length: 100 }, () => embed(account, { model: 'dear', input: ids })),
+      Array.from({ length: 100 }, () =>
+        embed(account, { model: 'dear', input: [ids.slice(6), ids.slice(6)] }),
+      ),
     )
     await Promise.all(responses.map((response) => response.text()))
     const served = responses.filter(({ status }) => status === 200).length
