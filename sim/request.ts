@@ -37,7 +37,6 @@ export class SimRequest {
   #marking: number | null = null
   #extending: number | null = null
   #searching: number | null = null
-  /** The account could not pay for the next search. */
   wasSearchDenied = false
   /** Web searches that it knows to be held. */
   heldSearches: number
@@ -265,10 +264,11 @@ export class SimRequest {
         if (response.commit >= this.#holdCommit) this.#isHoldDurable = true
         break
       case 'extended':
+        if (this.#phase !== 'running') return
         if (call === this.#searching) {
           this.#searching = null
           if (response.paidTokens > 0) this.heldSearches += 1
-          else if (this.#phase === 'running' && !this.#providerUsage) {
+          else if (!this.#providerUsage) {
             this.wasSearchDenied = true
             if (this.#bug !== 'searched on after a denial') return this.#end('money')
           }
