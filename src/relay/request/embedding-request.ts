@@ -14,6 +14,7 @@ import {
 import { openAIFormat } from '../streaming/chat-stream-encoder.ts'
 import type { CallerFormat, CallerRequest, RequestEncoding, StreamEncoder } from './caller-format.ts'
 import { noEmbeddedData } from './embedded-data.ts'
+import { PassthroughEncoding } from './passthrough-encoding.ts'
 import { MessageScanner } from './message-scanner.ts'
 import { countPrompts, parseMember, type Prompts } from './prompts.ts'
 import { patchBody, scanBody, ScannedRequest, type ScannedBody } from './request-body.ts'
@@ -104,7 +105,7 @@ export class EmbeddingRequest extends ScannedRequest implements CallerRequest, N
   }
 
   encodingFor(provider: Provider): RequestEncoding {
-    return new EmbeddingRequestEncoding(this, provider)
+    return new EmbeddingEncoder(this, provider)
   }
 
   encode({ model }: NativeEdits): Buffer[] {
@@ -112,33 +113,27 @@ export class EmbeddingRequest extends ScannedRequest implements CallerRequest, N
   }
 }
 
-class EmbeddingRequestEncoding implements RequestEncoding {
-  readonly isPassthrough = true
-  readonly stream = false
+class EmbeddingEncoder extends PassthroughEncoding {
   readonly maxOutputField = null
-  readonly native: EmbeddingRequest
+  readonly #request: EmbeddingRequest
   readonly #provider: Provider
 
   constructor(request: EmbeddingRequest, provider: Provider) {
-    this.native = request
+    super(request)
+    this.#request = request
     this.#provider = provider
   }
 
   /** Throws `UnsupportedFeatureError` for a provider whose embeddings have another format. */
-  parsed(): Json {
-    if (this.#provider.nativeFormat === 'embeddings') return this.native.parsed()
+  override parsed(): Json {
+    if (this.#provider.nativeFormat === 'embeddings') return super.parsed()
     throw new UnsupportedFeatureError('model', 'the relay has no embeddings of the provider of this model')
   }
 
-  encode({ model }: { readonly model: string }): Buffer[] {
-    return this.native.encode({ model, maximumTokens: null })
-  }
-
   rewrite(bytes: Buffer, json: unknown): Buffer {
-    const { native } = this
     if (!isObject(json)) return bytes
-    const { encoding, count } = native
-    const inputTokens = (): number => native.inputTokens()
+    const { encoding, count } = this.#request
+    const inputTokens = (): number => this.#request.inputTokens()
     const normalized = normalizeEmbeddings(json, { encoding, count, inputTokens })
     return normalized ? Buffer.from(JSON.stringify(normalized)) : bytes
   }

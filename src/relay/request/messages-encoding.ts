@@ -6,33 +6,16 @@ import { translateMessagesRequest } from '../../formats/messages-request.ts'
 import { MessagesStreamEncoder } from '../../formats/messages-stream.ts'
 import { capabilitiesOf } from '../../formats/provider-capabilities.ts'
 import type { Json } from '../../providers/json-fields.ts'
-import type { BodyEdits, Chunk, NativeRequest } from '../../providers/provider.ts'
-import type { CallerRequest, StreamEncoder, RequestEncoding } from './caller-format.ts'
+import type { Chunk } from '../../providers/provider.ts'
+import type { StreamEncoder } from './caller-format.ts'
+import { PassthroughEncoding } from './passthrough-encoding.ts'
 import { TranslatedEncoding } from './translated-encoding.ts'
 import { NativeCollector } from './native-collector.ts'
 import type { UsageMeter } from '../streaming/usage-meter.ts'
 
-type MessagesSource = CallerRequest & NativeRequest & { readonly maxOutputTokens: number }
-
 /** For a provider that has Anthropic's format: nothing is translated. */
-export class PassthroughMessagesEncoding implements RequestEncoding {
-  readonly isPassthrough = true
-  readonly stream: boolean
+export class PassthroughMessagesEncoding extends PassthroughEncoding {
   readonly maxOutputField = 'max_tokens'
-  readonly native: MessagesSource
-
-  constructor(request: MessagesSource) {
-    this.stream = request.stream
-    this.native = request
-  }
-
-  encode({ model, maximum }: BodyEdits): Buffer[] {
-    return this.native.encode({ model, maximumTokens: maximum?.tokens ?? null })
-  }
-
-  parsed(): Json {
-    return this.native.parsed()
-  }
 
   streamEncoder(meter: UsageMeter): StreamEncoder {
     return new MessagesPassthrough(meter)

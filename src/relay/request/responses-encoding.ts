@@ -6,13 +6,12 @@ import { translateToResponse } from '../../formats/responses-response.ts'
 import { ResponsesStreamEncoder } from '../../formats/responses-stream.ts'
 import { ResponsesPassthrough } from '../../formats/responses-passthrough.ts'
 import { getObject, type Json } from '../../providers/json-fields.ts'
-import type { BodyEdits, Chunk, NativeRequest } from '../../providers/provider.ts'
+import type { Chunk } from '../../providers/provider.ts'
 import type { UsageMeter } from '../streaming/usage-meter.ts'
-import type { CallerRequest, RequestEncoding, StreamEncoder } from './caller-format.ts'
+import type { StreamEncoder } from './caller-format.ts'
 import { NativeCollector } from './native-collector.ts'
+import { PassthroughEncoding } from './passthrough-encoding.ts'
 import { TranslatedEncoding } from './translated-encoding.ts'
-
-type ResponsesSource = CallerRequest & NativeRequest
 
 /** The whole response is in the last event. */
 class LastResponse {
@@ -28,24 +27,8 @@ class LastResponse {
 }
 
 /** For an upstream that speaks the Responses API: nothing is translated. */
-export class PassthroughResponsesEncoding implements RequestEncoding {
-  readonly isPassthrough = true
-  readonly stream: boolean
+export class PassthroughResponsesEncoding extends PassthroughEncoding {
   readonly maxOutputField = 'max_output_tokens'
-  readonly native: ResponsesSource
-
-  constructor(request: ResponsesSource) {
-    this.stream = request.stream
-    this.native = request
-  }
-
-  encode({ model, maximum }: BodyEdits): Buffer[] {
-    return this.native.encode({ model, maximumTokens: maximum?.tokens ?? null })
-  }
-
-  parsed(): Json {
-    return this.native.parsed()
-  }
 
   streamEncoder(meter: UsageMeter): StreamEncoder {
     return new ResponsesPassthrough(this.native.parsed(), meter)
