@@ -12,8 +12,8 @@ import {
   type Cluster,
   addModel,
   sharedCluster,
+  showObedience,
   waitUntil,
-  waitUntilApplied,
   waitUntilServed,
 } from '../support/server/cluster.ts'
 import { pauseAfter, waitFor } from '../support/upstream/fault-injection.ts'
@@ -36,8 +36,7 @@ describe('Cluster nodes', () => {
   test('300 concurrent requests over three nodes – never overspend the balance', { skip }, async () => {
     const { server, nodes } = cluster
     const upstream = await addModel(cluster, 'overspent')
-    await server.showObedience('overspent', upstream)
-    await waitUntilApplied(cluster, 'overspent')
+    await showObedience(cluster, 'overspent', upstream)
     upstream.always(respondWithin({ input: 10, output: 500 }))
     const account = await server.account({ balance: '0.04025' })
     await waitUntilServed(cluster, account.key.secret, 'overspent')

@@ -15,8 +15,8 @@ import {
   type Cluster,
   addModel,
   sharedCluster,
+  showObedience,
   waitUntil,
-  waitUntilApplied,
   waitUntilServed,
 } from '../support/server/cluster.ts'
 import {
@@ -52,8 +52,7 @@ describe('Two nodes', () => {
   test('60 concurrent requests over two nodes – never overspend the balance', { skip }, async () => {
     const { server, nodes } = cluster
     const upstream = await addModel(cluster, 'shared')
-    await server.showObedience('shared', upstream)
-    await waitUntilApplied(cluster, 'shared')
+    await showObedience(cluster, 'shared', upstream)
     upstream.always(respondWithin({ input: 10, output: 500 }))
     const balance = '0.04025'
     const account = await server.account({ balance })

@@ -8,10 +8,12 @@ import { join } from 'node:path'
 import { after, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { startPostgres, type PostgresServer } from '../../../src/db/postgres/postgres.fixture.ts'
-import { Account } from './account.ts'
+import { sendConcurrently } from '../client/parallel-requests.ts'
+import { Account, chatRequest } from './account.ts'
 import { TestServer, type RegisteredUpstream } from './test-server.ts'
 import { startRelay, type RelayProcess } from './relay-process.ts'
 import { respondWith } from '../upstream/scripted-responses.ts'
+import type { ScriptedUpstream } from '../upstream/scripted-upstream.ts'
 
 const defaultTimeoutMs = 60_000
 /** Per 1,000 tokens, in yuan. */
@@ -176,6 +178,22 @@ export async function waitUntilApplied(cluster: Cluster, model = 'm'): Promise<v
   // The first of two later keys may have been found together with the earlier changes.
   for (let round = 0; round < 2; round += 1)
     await waitUntilServed(cluster, (await account.newKey()).secret, model)
+}
+
+/** Shows every node that the model's route obeys a maximum: each knows at once what it has seen itself. */
+export async function showObedience(
+  cluster: Cluster,
+  model: string,
+  upstream: ScriptedUpstream,
+): Promise<void> {
+  const { server, nodes } = cluster
+  const account = await server.account({ balance: '1' })
+  await waitUntilServed(cluster, account.key.secret, model)
+  for (const { url } of nodes) {
+    upstream.next(respondWith('Hi', { input: 1, output: 16 }, { finish: 'length' }))
+    const [outcome] = await sendConcurrently(account, url, chatRequest(model, { max_tokens: 16 }), 1)
+    assert.equal(outcome?.status, 200)
+  }
 }
 
 /** Whether the node holds the lease of the cluster's leader. */
