@@ -77,7 +77,8 @@ describe('Row menu', () => {
     await findDialog(page).waitFor({ state: 'detached' })
     await button.and(page.locator(':focus')).waitFor()
     await page.keyboard.press('Enter')
-    await items.first().waitFor()
+    // The menu hears Escape once it has the focus.
+    await page.locator('[role="menuitem"]:focus').waitFor()
     await page.keyboard.press('Escape')
     await items.first().waitFor({ state: 'detached' })
     await button.and(page.locator(':focus')).waitFor()
