@@ -2,26 +2,10 @@
  * Passes a stream in Anthropic's format through to a caller of the same format: every event unchanged, the last one
  * when the response is paid for.
  */
-import { encodeSseEvent } from '../lib/sse/sse-parser.ts'
 import { getNumber, getString, isObject } from '../providers/json-fields.ts'
 import { BlockLog, messageStop } from './messages-events.ts'
 import type { MessagesConclusion } from './messages-stream.ts'
-
-/** An event as received. */
-export interface ReceivedEvent {
-  readonly name: string
-  readonly text: string
-  /** Its bytes, including the blank line that ends it. */
-  readonly raw: Buffer
-}
-
-const lf = 0x0a
-
-/** The event's own bytes, or encoded anew if it does not end with line feeds. */
-function normalizedBytes({ raw, text, name }: ReceivedEvent): Buffer {
-  const isPlain = raw.at(-1) === lf && raw.at(-2) === lf
-  return isPlain ? raw : encodeSseEvent(text, name === '' ? undefined : name)
-}
+import { normalizedBytes, type ReceivedEvent } from './received-event.ts'
 
 export class MessagesPassthrough {
   readonly #meter: { readonly tokens: number }

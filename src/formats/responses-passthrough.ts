@@ -4,8 +4,8 @@
  * of the events that were sent.
  */
 import { apiError, type ApiError } from '../errors.ts'
-import { encodeSseEvent } from '../lib/sse/sse-parser.ts'
 import { getNumber, getObject, getString, isObject, type Json } from '../providers/json-fields.ts'
+import { normalizedBytes, type ReceivedEvent } from './received-event.ts'
 import { encodeResponsesEvent } from './responses-event-log.ts'
 import { serializeResponsesUsage } from './responses-object.ts'
 import {
@@ -15,15 +15,6 @@ import {
   type ResponsesConclusion,
 } from './responses-stream.ts'
 
-/** An event as received. */
-interface ReceivedEvent {
-  readonly name: string
-  readonly text: string
-  /** Its bytes, including the blank line that ends it. */
-  readonly raw: Buffer
-}
-
-const lf = 0x0a
 const terminalEvents = new Set(['response.completed', 'response.incomplete', 'response.failed'])
 /** What is needed of them if the stream is cut: the response, and its items. */
 const keptEvents = new Set(['response.created', 'response.in_progress', 'response.output_item.done'])
@@ -42,12 +33,6 @@ function typeOf({ name, text }: ReceivedEvent): string {
 function parseEvent(text: string): Json {
   const event: unknown = JSON.parse(text)
   return isObject(event) ? event : {}
-}
-
-/** The event's own bytes, or encoded anew if it does not end with line feeds. */
-function normalizedBytes({ raw, text, name }: ReceivedEvent): Buffer {
-  const isPlain = raw.at(-1) === lf && raw.at(-2) === lf
-  return isPlain ? raw : encodeSseEvent(text, name === '' ? undefined : name)
 }
 
 export class ResponsesPassthrough {
