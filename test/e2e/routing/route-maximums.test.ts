@@ -53,8 +53,11 @@ describe('Maximum of a route', () => {
     const { routes, isState, send, upstream } = await createRoute('reset')
     await send({ max_tokens: 10 }, 1000)
     await isState('exceeded')
-    const metrics = await (await fetch(`${server.url}/metrics`)).text()
-    assert.match(metrics, /sluice_maximums_exceeded_total\{[^}]*model="reset"[^}]*\} 1/)
+    const counted = await eventually('the count', async () => {
+      const metrics = await (await fetch(`${server.url}/metrics`)).text()
+      return /sluice_maximums_exceeded_total\{[^}]*model="reset"[^}]*\} (\d+)/.exec(metrics) ?? undefined
+    })
+    assert.equal(counted[1], '1')
     const notices = await eventually('the notification', async () => {
       const { data } = await server.admin<{ data: { kind: string; text: string }[] }>(
         'GET',
