@@ -12,7 +12,7 @@ import {
   type VersionedPrice,
 } from './live-upstream.ts'
 import { parseCosts, priceFromCosts, type UpstreamCosts } from './costs.ts'
-import { priceFromRow } from './prices.ts'
+import { priceAt, priceFromRow } from './prices.ts'
 import { modelFields, type ModelFields } from './model-fields.ts'
 import { parseRouting, type Routing } from './routing.ts'
 import { isSameRoute, maximumOfRoute, type MaximumState } from './route-maximums.ts'
@@ -61,7 +61,8 @@ export interface CatalogDelta {
 
 export interface ModelDelta {
   readonly model: ModelsTable
-  readonly price: PriceRow | undefined
+  /** The one that applies and those that will, the newest version first. Empty: the model has no price. */
+  readonly prices: readonly PriceRow[]
   readonly routes: readonly RoutesTable[]
   /** Of its routes. */
   readonly maximums: readonly RouteMaximumsTable[]
@@ -86,6 +87,8 @@ export class Catalog {
   #listed: readonly PricedModel[] | undefined
   /** The routes of all models, by upstream. */
   #routes: ReadonlyMap<string, readonly RoutesTable[]> | undefined
+  /** When the next price applies, milliseconds since the epoch. */
+  #nextPriceAt = Infinity
 
   constructor(sealer: Sealer) {
     this.#sealer = sealer
@@ -93,6 +96,7 @@ export class Catalog {
 
   /** The model as currently served. undefined if it does not exist or has no price. */
   model(id: string): PricedModel | undefined {
+    this.#applyDuePrices()
     const cached = this.#models.get(id)
     if (cached !== undefined) return cached
     const model = this.#modelOf(id)
@@ -102,6 +106,7 @@ export class Catalog {
 
   /** Priced and listed models, by id. */
   listed(): readonly PricedModel[] {
+    this.#applyDuePrices()
     this.#listed ??= [...this.#rows.keys()]
       .toSorted()
       .map((id) => this.model(id))
@@ -171,6 +176,7 @@ export class Catalog {
     this.#models = other.#models
     this.#listed = undefined
     this.#routes = undefined
+    this.#nextPriceAt = other.#nextPriceAt
   }
 
   apply(delta: CatalogDelta): void {
@@ -205,6 +211,7 @@ export class Catalog {
       else this.#rows.delete(one.model.id)
     }
     this.#routes = undefined
+    this.#findNextPrice()
     // The costs of other models' routes may have changed.
     const changed = upstreams.filter((id, index) => this.#servesOneModel(id) !== servedOneModel[index])
     for (const id of changed) {
@@ -212,10 +219,26 @@ export class Catalog {
     }
   }
 
+  #findNextPrice(): void {
+    const now = Date.now()
+    const times = [...this.#rows.values()].flatMap(({ prices }) =>
+      prices.map((price) => price.effective_from ?? 0),
+    )
+    this.#nextPriceAt = Math.min(Infinity, ...times.filter((at) => at > now))
+  }
+
+  #applyDuePrices(): void {
+    if (this.#nextPriceAt === Infinity || this.#nextPriceAt > Date.now()) return
+    this.#models.clear()
+    this.#listed = undefined
+    this.#findNextPrice()
+  }
+
   #modelOf(id: string): PricedModel | undefined {
     const row = this.#rows.get(id)
-    if (row?.price === undefined) return undefined
-    const { model, price } = row
+    const price = row && priceAt(row.prices, Date.now())
+    if (row === undefined || price === undefined) return undefined
+    const { model } = row
     const fields = modelFields(model)
     const routes = row.routes.flatMap((route) => this.#routeOf(route, row, fields)).toSorted(compareRoutes)
     return {

@@ -2,7 +2,8 @@
 
 import { invalidField } from '../errors.ts'
 import { parseFactor } from '../lib/money.ts'
-import { mapPrice, toPrice, type Price, type PriceInput } from './prices.ts'
+import { convertPrice, toPrice, type PriceInput } from './price-input.ts'
+import type { Price } from './prices.ts'
 
 /** What an upstream costs us: prices in its own currency, and the exchange rate to the platform's. */
 export type UpstreamCosts = PriceInput & {
@@ -28,7 +29,7 @@ function convert(nanos: bigint, ratePpm: bigint): bigint {
 export function priceFromCosts(costs: UpstreamCosts, param: string): Price {
   const price = toPrice(costs, param)
   const rate = BigInt(parseFactor(costs.rate ?? '1', `${param}.rate`))
-  return mapPrice(price, (nanos) => convert(nanos, rate))
+  return convertPrice(price, (nanos) => convert(nanos, rate))
 }
 
 /** Without empty fields, so that equal costs have the same text. Throws 400 naming the invalid field below `param`. */

@@ -23,7 +23,7 @@ export async function loadCatalog(db: Db, sealer: Sealer): Promise<Catalog> {
 
 async function loadModels(db: Db, ids: readonly string[]): Promise<ModelDelta[]> {
   if (ids.length === 0) return []
-  const newest = sql.selectFrom('prices').select((build) => build.fn.max('version').as('version'))
+  const now = Date.now()
   const routesOfModels = sql.selectFrom('routes').where('model_id', 'in', ids)
   const [models, prices, routes, maximums] = await Promise.all([
     db.all(sql.selectFrom('models').selectAll().where('id', 'in', ids)),
@@ -31,7 +31,20 @@ async function loadModels(db: Db, ids: readonly string[]): Promise<ModelDelta[]>
       sql
         .selectFrom('prices')
         .selectAll()
-        .where('version', 'in', newest.where('model_id', 'in', ids).groupBy('model_id')),
+        .where('model_id', 'in', ids)
+        .where('version', '>=', (build) =>
+          build
+            .selectFrom('prices as applied')
+            .select((each) => each.fn.max('applied.version').as('version'))
+            .whereRef('applied.model_id', '=', 'prices.model_id')
+            .where((each) =>
+              each.or([
+                each('applied.effective_from', 'is', null),
+                each('applied.effective_from', '<=', now),
+              ]),
+            ),
+        )
+        .orderBy('version', 'desc'),
     ),
     db.all(routesOfModels.selectAll()),
     db.all(
@@ -41,11 +54,11 @@ async function loadModels(db: Db, ids: readonly string[]): Promise<ModelDelta[]>
         .where('upstream_id', 'in', routesOfModels.select('upstream_id')),
     ),
   ])
-  const priceByModel = new Map(prices.map((price) => [price.model_id, price]))
+  const pricesByModel = Map.groupBy(prices, (price) => price.model_id)
   const routesByModel = Map.groupBy(routes, (route) => route.model_id)
   return models.map((model) => ({
     model,
-    price: priceByModel.get(model.id),
+    prices: pricesByModel.get(model.id) ?? [],
     routes: routesByModel.get(model.id) ?? [],
     maximums: maximums.filter((seen) =>
       routesByModel.get(model.id)?.some((route) => isSameRoute(route, seen)),

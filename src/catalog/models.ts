@@ -13,16 +13,8 @@ import { writeIfFound, type Db, type Query } from '../db/db.ts'
 import { sql, type ModelsTable } from '../db/schema/schema.ts'
 import type { ModelDelta } from './catalog.ts'
 import { loadCatalogDelta } from './load-catalog.ts'
-import {
-  priceFromRow,
-  pricesRequired,
-  toDecimalPrices,
-  toPrice,
-  priceRow,
-  isSamePrice,
-  type Price,
-  type PriceInput,
-} from './prices.ts'
+import { pricesRequired, toDecimalPrices, toPrice, type PriceInput } from './price-input.ts'
+import { priceAt, priceFromRow, priceRow, isSamePrice, type Price } from './prices.ts'
 import { defaultOperations, type ModelOperation } from './operations.ts'
 import { checkFallbacks, parseRouting, type Preference, type Routing } from './routing.ts'
 import {
@@ -148,6 +140,8 @@ export async function createModel(db: Db, input: ModelInput, by: string): Promis
     throw invalidField('id', rule)
   }
   if (input.prices === undefined) throw pricesRequired()
+  if ((input.prices.effectiveFrom ?? 0) > Date.now())
+    throw invalidField('prices.effective_from', 'must not be in the future for the first price of a model')
   const price = toPrice(input.prices)
   const routes = await resolveRoutes(db, input.routes ?? [])
   await checkFallbacks(db, input.id, input.fallbacks ?? [])
@@ -196,6 +190,16 @@ function apiModel({ price, routing, routes, ...model }: PlainModel): object {
   return { ...model, ...routing, prices: toDecimalPrices(price), routes: apiRoutes }
 }
 
+/** The price of the newest version, which may apply only later. */
+function newestPrice({ prices: [newest] }: ModelDelta, { price }: Model): Price {
+  return newest === undefined ? price : priceFromRow(newest)
+}
+
+/** A time that is still to come; `null`: it applies at once. */
+function scheduledTime(at: number | null | undefined, now: number): number | null {
+  return at !== null && at !== undefined && at > now ? at : null
+}
+
 /**
  * Throws 404 for an unknown id, 400 naming the field. Equal prices create no new version; a patch that changes nothing
  * writes nothing.
@@ -212,20 +216,25 @@ export async function updateModel(
   if (delta === undefined || before === undefined) throw notFound('Model')
   await checkFallbacks(db, id, patch.fallbacks ?? [])
   const set = toColumns(patch)
-  const price = patch.prices === undefined ? before.price : toPrice(patch.prices)
-  const isPriceChanged = !isSamePrice(before.price, price)
+  const price = patch.prices === undefined ? newestPrice(delta, before) : toPrice(patch.prices)
+  const scheduledAt = scheduledTime(delta.prices[0]?.effective_from, now)
+  const effectiveFrom = patch.prices ? scheduledTime(patch.prices.effectiveFrom, now) : scheduledAt
+  const isPriceChanged = effectiveFrom !== scheduledAt || !isSamePrice(newestPrice(delta, before), price)
   const routes = patch.routes === undefined ? undefined : await resolveRoutes(db, patch.routes)
   const plainRoutes = delta.routes.map(routeOf)
   const row = { ...delta.model, ...set, ...patchedJson(delta.model, patch) }
   const changes = auditChanges(
-    apiModel(modelFrom(delta.model, before.price, plainRoutes)),
-    apiModel(modelFrom(row, price, routes ?? plainRoutes)),
+    {
+      ...apiModel(modelFrom(delta.model, newestPrice(delta, before), plainRoutes)),
+      pricesFromAt: scheduledAt,
+    },
+    { ...apiModel(modelFrom(row, price, routes ?? plainRoutes)), pricesFromAt: effectiveFrom },
   )
   if (changes === null) return { value: before, changes: [] }
   const isUpdated = await writeIfFound(
     db,
     updateStatement(id, { ...set, updated_at: now }, patch),
-    ...(isPriceChanged ? [sql.insertInto('prices').values(priceRow(id, price, now))] : []),
+    ...(isPriceChanged ? [sql.insertInto('prices').values(priceRow(id, price, now, effectiveFrom))] : []),
     ...(routes === undefined ? [] : replaceRoutes(id, routes)),
     auditStatement(by, 'model.update', id, changes),
   )
@@ -263,7 +272,8 @@ export async function listModels(db: Db): Promise<Model[]> {
   return models.flatMap(modelOf).toSorted((left, right) => (left.id < right.id ? -1 : 1))
 }
 
-function modelOf({ model: row, price, routes: rows, maximums }: ModelDelta): Model[] {
+function modelOf({ model: row, prices, routes: rows, maximums }: ModelDelta): Model[] {
+  const price = priceAt(prices, Date.now())
   if (row.deleted_at !== null || price === undefined) return []
   const routes = rows.map((route) => ({ ...routeOf(route), maximum: maximumOfRoute(route, maximums) }))
   return [{ ...modelFrom(row, priceFromRow(price), []), routes, priceVersion: price.version }]

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { parsePrice } from '../lib/money.ts'
 import { providerNames } from '../providers/registry.ts'
 import { listedProviders, priceListOf } from './price-lists.ts'
-import { toPrice } from './prices.ts'
+import { toPrice } from './price-input.ts'
 
 describe('price lists', () => {
   test('every listed provider – exists and has models with valid prices', () => {

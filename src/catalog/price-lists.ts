@@ -7,7 +7,7 @@
 
 import { findProvider, type ModelInfo, type ModelPrice, type TieredPrices } from '@pydantic/genai-prices'
 import { formatAmount, parseAmount, formatPrice } from '../lib/money.ts'
-import type { PriceInput } from './prices.ts'
+import type { PriceInput } from './price-input.ts'
 
 /** Our provider names and those of the lists. Providers without a list are absent. */
 const listIds: Readonly<Record<string, string>> = {

@@ -64,6 +64,8 @@ function createCatalog(): Catalog {
     cache_write_1h_per_million_nanos: null,
     reasoning_per_million_nanos: null,
     per_search_nanos: null,
+    units: null,
+    effective_from: null,
   }
   const row = {
     ...model,
@@ -75,7 +77,7 @@ function createCatalog(): Catalog {
     operations: '["chat"]',
     ...times,
   } as const
-  const models = [{ model: row, price: { ...free, ...price, ...others }, routes: [], maximums: [] }]
+  const models = [{ model: row, prices: [{ ...free, ...price, ...others }], routes: [], maximums: [] }]
   catalog.apply({ upstreams: [], removedUpstreams: [], models })
   return catalog
 }

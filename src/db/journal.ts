@@ -75,6 +75,8 @@ export const requestColumns = [
   'provider_response_id',
   'fingerprint',
   'operation',
+  'service_tier',
+  'units',
 ] as const satisfies (keyof RequestRow)[]
 
 export const storedResponseColumns = [

@@ -82,6 +82,8 @@ export function createRequestRow(requestId: string, fields: Partial<RequestRow> 
     provider_response_id: null,
     fingerprint: null,
     operation: 'chat',
+    service_tier: null,
+    units: null,
     count: 1,
     ...fields,
   }

@@ -72,6 +72,7 @@ export function holdOperation(
     results: request.results,
     requestedTokens: request.requestedTokens,
     searches: request.searches,
+    terms: request.terms,
     modelTokens: maxOutputTokensOf(model),
     maximum: request.holdsOwnMaximum ? 'obeyed' : model.maximum,
     mode: model.hiddenReasoning ? 'hidden' : mode,

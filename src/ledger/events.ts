@@ -3,6 +3,7 @@
  * stored, so that a later version with different rules can replay the journal.
  */
 import type { PeriodEnds } from './periods.ts'
+import type { HoldTerms } from './cost-bound.ts'
 import type { Price, Usage } from './price.ts'
 
 /** An `Idempotency-Key` that a request has claimed for its account. Both fields are SHA-256 in base64url. */
@@ -32,6 +33,8 @@ export interface Held extends EventOf<'held'>, PeriodEnds {
   readonly countsForModel?: true | undefined
   /** Absent for most requests. */
   readonly claim?: IdempotencyClaim | undefined
+  /** Absent for most requests. */
+  readonly terms?: HoldTerms | undefined
 }
 
 /** More money was held for a running stream. `outputTokens` is the new total that the hold pays for. */

@@ -3,7 +3,8 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { heldTokensToCount, sizeOfExtension, sizeOfHold, type HoldOptions } from './holds.ts'
 import { nanoPrice, streamHold, usageOf, nonStreamingHold } from './ledger.fixture.ts'
-import { maxCostOf, costOf } from './price.ts'
+import { boundOf, maxCostOf } from './cost-bound.ts'
+import { costOf } from './price.ts'
 
 const hidden: HoldOptions = { ...streamHold, mode: 'hidden' }
 
@@ -190,16 +191,31 @@ describe('sizeOfHold', () => {
         assert.ok(size.amount <= available)
         assert.equal(
           size.amount,
-          maxCostOf(given.price, given.inputTokens, size.outputTokens, given.factorPpm),
+          maxCostOf(
+            boundOf(given.price, given.inputTokens),
+            given.inputTokens,
+            size.outputTokens,
+            given.factorPpm,
+          ),
         )
         const maxTokens = size.maximumTokens ?? Math.min(given.requestedTokens ?? Infinity, given.modelTokens)
-        const all = maxCostOf(given.price, given.inputTokens, maxTokens * given.results, given.factorPpm)
+        const all = maxCostOf(
+          boundOf(given.price, given.inputTokens),
+          given.inputTokens,
+          maxTokens * given.results,
+          given.factorPpm,
+        )
         assert.ok(all <= available + 1n || given.mode !== 'stream' || size.maximumTokens === null)
         if (given.mode === 'non-streaming') assert.ok(size.outputTokens >= maxTokens * given.results)
         // An extension fits into what the hold leaves.
         const left = available - size.amount
         const more = sizeOfExtension(given, left, 100_000)
-        const total = maxCostOf(given.price, given.inputTokens, size.outputTokens + more, given.factorPpm)
+        const total = maxCostOf(
+          boundOf(given.price, given.inputTokens),
+          given.inputTokens,
+          size.outputTokens + more,
+          given.factorPpm,
+        )
         assert.ok(total - size.amount <= left)
       }),
       { numRuns: 3000 },

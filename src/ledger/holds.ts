@@ -3,7 +3,15 @@
  * cannot be extended and is held at its maximum. A model with hidden reasoning is held like a non-streaming
  * request, but at a larger default. docs/money.md, "Holds", has the sizes.
  */
-import { maxCostOf, affordableOutputTokens, searchFees, type Price } from './price.ts'
+import {
+  affordableOutputTokens,
+  boundOf,
+  feesToHold,
+  maxCostOf,
+  type CostBound,
+  type HoldTerms,
+} from './cost-bound.ts'
+import type { Price } from './price.ts'
 
 export const streamChunkTokens = 2048
 export const minChunkTokens = 64
@@ -18,6 +26,8 @@ interface PricedInput {
   readonly price: Price
   readonly factorPpm: number
   readonly inputTokens: number
+  /** Absent for most requests. */
+  readonly terms?: HoldTerms | undefined
 }
 
 export interface HoldOptions extends PricedInput {
@@ -57,11 +67,15 @@ export interface HoldSize {
  * Output tokens, over all results, that a sixteenth of the available money pays for in addition to the input.
  * At least 0.
  */
-function tokensPerHoldShare(options: PricedInput, available: bigint, maxTokens: number): number {
-  const { price, factorPpm, inputTokens } = options
+function tokensPerHoldShare(
+  bound: CostBound,
+  { factorPpm, inputTokens }: Pick<PricedInput, 'factorPpm' | 'inputTokens'>,
+  available: bigint,
+  maxTokens: number,
+): number {
   return Math.max(
     0,
-    affordableOutputTokens(price, inputTokens, available / holdDivisor, { factorPpm, maxTokens }),
+    affordableOutputTokens(bound, inputTokens, available / holdDivisor, { factorPpm, maxTokens }),
   )
 }
 
@@ -93,30 +107,31 @@ export function heldTokensToCount(options: HoldOptions, outputTokens: number): n
 /** The size of a new hold, or `null` if the available money does not pay for a useful response. */
 export function sizeOfHold(options: HoldOptions, available: bigint): HoldSize | null {
   const { price, factorPpm, inputTokens, results, searches, mode, maximum, requestedTokens } = options
-  const fees = searchFees(price, searches, factorPpm)
+  const costBound = boundOf(price, inputTokens, options.terms)
+  const fees = feesToHold(price, searches, factorPpm, options.terms)
   const left = available - fees
   const requested = Math.min(requestedTokens ?? options.modelTokens, options.modelTokens)
   const possible = possibleTokens(options)
   const maxTokens = possible * results
-  const affordable = affordableOutputTokens(price, inputTokens, left, { factorPpm, maxTokens })
+  const affordable = affordableOutputTokens(costBound, inputTokens, left, { factorPpm, maxTokens })
   const minTokens = Math.min(requested, mode === 'hidden' ? hiddenReasoningTokens : minOutputTokens)
   const affordablePerResult = Math.floor(affordable / results)
   if (affordable < 0 || affordablePerResult < minTokens) return null
   const maximumTokens = affordablePerResult < requested ? affordablePerResult : null
 
   if (mode === 'stream' && maximum !== 'exceeded') {
-    const share = tokensPerHoldShare(options, left, maxTokens)
+    const share = tokensPerHoldShare(costBound, options, left, maxTokens)
     const outputTokens = Math.min(Math.max(minChunkTokens, share), streamChunkTokens, affordable)
-    const amount = maxCostOf(price, inputTokens, outputTokens, factorPpm) + fees
+    const amount = maxCostOf(costBound, inputTokens, outputTokens, factorPpm) + fees
     return { amount, outputTokens, maximumTokens, isAll: false }
   }
-  const share = Math.floor(tokensPerHoldShare(options, left, maxTokens) / results)
+  const share = Math.floor(tokensPerHoldShare(costBound, options, left, maxTokens) / results)
   const usesDefault = requestedTokens === null && maximum !== 'exceeded'
   const wanted = usesDefault ? Math.max(defaultTokensOf(mode), share) : possible
   const perResult = Math.min(affordablePerResult, wanted, possible)
   const neededTokens = { obeyed: 0, unseen: defaultTokensOf(mode), exceeded: possible }[maximum]
   return {
-    amount: maxCostOf(price, inputTokens, perResult * results, factorPpm) + fees,
+    amount: maxCostOf(costBound, inputTokens, perResult * results, factorPpm) + fees,
     outputTokens: perResult * results,
     maximumTokens: perResult < requested ? perResult : null,
     isAll: perResult < Math.min(neededTokens, possible),
@@ -128,13 +143,10 @@ export function sizeOfHold(options: HoldOptions, available: bigint): HoldSize | 
  * one. `remaining` is how many output tokens the stream may still produce.
  */
 export function sizeOfExtension(held: PricedInput, available: bigint, remaining: number): number {
-  const extensionOptions: PricedInput = {
-    factorPpm: held.factorPpm,
-    inputTokens: 0,
-    price: { ...held.price, perRequest: 0n },
-  }
-  const affordable = tokensPerHoldShare(extensionOptions, available * holdDivisor, remaining)
-  const chunk = Math.max(minChunkTokens, tokensPerHoldShare(extensionOptions, available, streamChunkTokens))
+  const costBound = { ...boundOf(held.price, held.inputTokens, held.terms), perRequest: 0n }
+  const options = { factorPpm: held.factorPpm, inputTokens: 0 }
+  const affordable = tokensPerHoldShare(costBound, options, available * holdDivisor, remaining)
+  const chunk = Math.max(minChunkTokens, tokensPerHoldShare(costBound, options, available, streamChunkTokens))
   const tokens = Math.min(chunk, affordable)
   return tokens < Math.min(minOutputTokens, remaining) ? 0 : tokens
 }

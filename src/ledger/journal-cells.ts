@@ -1,4 +1,5 @@
 /** The cells of one event in a journal row; see journal.ts for the format. */
+import { decodeUnitPrices, decodeUnitUsage, type UnitPrices } from '../providers/price-units.ts'
 import type { Price, Usage } from './price.ts'
 
 /** No version of this program has written this journal row. */
@@ -61,22 +62,40 @@ export class CellReader {
       : { cacheWrite: this.count() }
   }
 
-  fees(): Pick<Price, 'perRequest' | 'perSearch'> {
+  fees(): Pick<Price, 'perRequest' | 'perSearch'> & UnitPrices {
     const pair = this.#pair()
-    return pair ? { perRequest: BigInt(pair[0]), perSearch: BigInt(pair[1]) } : { perRequest: this.nanos() }
+    if (!pair) return { perRequest: this.nanos() }
+    const [perSearch, units] = splitAtSlash(pair[1])
+    return {
+      perRequest: BigInt(pair[0]),
+      perSearch: perSearch === '' ? null : BigInt(perSearch),
+      ...(units === undefined ? {} : decodeUnitPrices(units)),
+    }
   }
 
-  reasoning(): Pick<Usage, 'reasoning' | 'searches'> {
+  reasoning(): Pick<Usage, 'reasoning' | 'searches' | 'modality' | 'toolCalls' | 'tier'> {
     const pair = this.#pair()
-    return pair ? { reasoning: Number(pair[0]), searches: Number(pair[1]) } : { reasoning: this.count() }
+    if (!pair) return { reasoning: this.count() }
+    const [searches, units] = splitAtSlash(pair[1])
+    return {
+      reasoning: Number(pair[0]),
+      ...(searches === '0' ? {} : { searches: Number(searches) }),
+      ...(units === undefined ? {} : decodeUnitUsage(units)),
+    }
   }
 
   /** The two parts of the next cell. `null`: it has one, and is not consumed. */
   #pair(): [all: string, part: string] | null {
     const cell = this.#cells[this.#next]
-    const slash = typeof cell === 'string' ? cell.indexOf('/') : -1
-    if (typeof cell !== 'string' || slash === -1) return null
+    const [all, part] = typeof cell === 'string' ? splitAtSlash(cell) : []
+    if (all === undefined || part === undefined) return null
     this.#next += 1
-    return [cell.slice(0, slash), cell.slice(slash + 1)]
+    return [all, part]
   }
+}
+
+/** The text before the first slash, and the text after it, if there is one. */
+function splitAtSlash(text: string): [before: string, after?: string] {
+  const slash = text.indexOf('/')
+  return slash === -1 ? [text] : [text.slice(0, slash), text.slice(slash + 1)]
 }

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import type { LedgerEvent } from './events.ts'
 import { decodeEvents, encodeEvents } from './journal.ts'
 import { nanoPrice } from './ledger.fixture.ts'
+import type { Price } from './price.ts'
 
 const held: LedgerEvent = {
   kind: 'held',
@@ -20,6 +21,7 @@ const held: LedgerEvent = {
   monthEnd: 4,
   claim: undefined,
   countsForModel: undefined,
+  terms: undefined,
 }
 const usage = { input: 9, cachedInput: 1, cacheWrite: 6, output: 3, reasoning: 0 }
 const settled: LedgerEvent = {
@@ -58,6 +60,29 @@ describe('journal encoding', () => {
       { ...held, price: { ...price, perRequest: 3n, cacheWrite1h: 8n }, claim: { key: 'k', body: 'b' } },
       { ...settled, usage: { ...usage, searches: 3 } },
       { ...settled, usage: { ...usage, searches: 3, cacheWrite1h: 4 }, price },
+    ]
+    assert.deepEqual(decodeEvents(encodeEvents(events)), events)
+  })
+
+  test('prices, usage and terms by unit – survive encoding next to other optional cells', () => {
+    const price: Price = {
+      ...nanoPrice,
+      modality: { inputAudio: 9n, outputAudio: 0n },
+      above: [{ ...nanoPrice, above: 200_000, input: 2n, modality: { inputAudio: 18n } }].map(
+        ({ version: _version, perRequest: _perRequest, ...rates }) => rates,
+      ),
+      serviceTiers: { flex: 500_000 },
+      perToolCall: { web_search: 70_000_000n },
+    }
+    const terms = { tier: 'flex', modality: ['outputAudio' as const] }
+    const units = { ...usage, modality: { inputAudio: 4 }, toolCalls: { web_search: 2 }, tier: 'flex' }
+    const events: LedgerEvent[] = [
+      { ...held, price: { ...price, perSearch: null } },
+      { ...held, price: { ...price, perSearch: 5n, perRequest: 3n }, terms },
+      { ...held, terms, claim: { key: 'k', body: 'b' }, countsForModel: true },
+      { ...held, terms, countsForModel: true },
+      { ...settled, usage: units },
+      { ...settled, usage: { ...units, searches: 3, cacheWrite1h: 4 }, price: { ...price, perSearch: 5n } },
     ]
     assert.deepEqual(decodeEvents(encodeEvents(events)), events)
   })

@@ -3,10 +3,10 @@
  * code. Amounts are decimal strings of nanos, so that no reader parses them as floating-point numbers. For
  * cache writes with a lifetime of one hour, the cache-write cell, price or tokens, is the text `all/hour`. If
  * web searches have a price, the last cell of the price is `request/search`; if there were any, the reasoning
- * cell is `reasoning/searches`.
+ * cell is `reasoning/searches`. Both cells have a third part, JSON, for what is priced or used by unit (price-units.ts).
  *
  *   h held      [h, id, at, account, key, model, amount, price…, factor, input, output, dayEnd, monthEnd,
- *   claim…, model]
+ *   claim…, model, terms]
  *   x extended  [x, id, at, amount, output]
  *   m marked    [m, id, at, input, output]
  *   s settled   [s, id, at, cause, input, cached, write, output, reasoning, charge, overrun, price…]
@@ -26,6 +26,8 @@ import type {
   Settled,
 } from './events.ts'
 import { CellReader, JournalFormatError } from './journal-cells.ts'
+import type { HoldTerms } from './cost-bound.ts'
+import { encodeUnitPrices, encodeUnitUsage } from '../providers/price-units.ts'
 import type { Price, Usage } from './price.ts'
 
 export { JournalFormatError }
@@ -50,11 +52,17 @@ function cacheWritePriceCell({ cacheWrite, cacheWrite1h = null }: Price): string
   return cacheWrite1h === null ? nanosText(cacheWrite) : `${cacheWrite ?? ''}/${cacheWrite1h}`
 }
 
-function feesCell({ perRequest, perSearch = null }: Price): string {
+function feesCell(price: Price): string {
+  const { perRequest, perSearch = null } = price
+  const units = encodeUnitPrices(price)
+  if (units !== null) return `${perRequest}/${perSearch ?? ''}/${units}`
   return perSearch === null ? perRequest.toString() : `${perRequest}/${perSearch}`
 }
 
-function reasoningCell({ reasoning, searches = 0 }: Usage): Cell {
+function reasoningCell(usage: Usage): Cell {
+  const { reasoning, searches = 0 } = usage
+  const units = encodeUnitUsage(usage)
+  if (units !== null) return `${reasoning}/${searches}/${units}`
   return searches === 0 ? reasoning : `${reasoning}/${searches}`
 }
 
@@ -63,12 +71,14 @@ function cacheWriteTokensCell({ cacheWrite, cacheWrite1h = 0 }: Usage): Cell {
 }
 
 /**
- * Optional cells of a hold: its claim, and whether it counts for its model. Without a claim the two claim
- * cells are empty.
+ * Optional cells of a hold: its claim, whether it counts for its model, and its terms as JSON. Without a claim the two
+ * claim cells are empty.
  */
-function encodeClaim({ claim, countsForModel }: Held): Cell[] {
-  if (!claim && !countsForModel) return []
-  return [claim?.key ?? '', claim?.body ?? '', ...(countsForModel ? [1] : [])]
+function encodeOptional({ claim, countsForModel, terms }: Held): Cell[] {
+  if (!claim && !countsForModel && !terms) return []
+  const cells = [claim?.key ?? '', claim?.body ?? '']
+  if (terms) return [...cells, countsForModel ? 1 : 0, JSON.stringify(terms)]
+  return countsForModel ? [...cells, 1] : cells
 }
 
 function encodeEvent(event: LedgerEvent): Cell[] {
@@ -89,7 +99,7 @@ function encodeEvent(event: LedgerEvent): Cell[] {
         event.outputTokens,
         event.dayEnd,
         event.monthEnd,
-        ...encodeClaim(event),
+        ...encodeOptional(event),
       ]
     case 'extended':
       return ['x', id, at, nanosText(event.amount), event.outputTokens]
@@ -220,6 +230,7 @@ function decodeEvent(cells: CellReader): LedgerEvent {
         monthEnd: cells.count(),
         claim: readClaim(cells),
         countsForModel: cells.isAtEnd || cells.count() !== 1 ? undefined : true,
+        terms: cells.isAtEnd ? undefined : (JSON.parse(cells.text()) as HoldTerms),
       }
     case 'x':
       return { kind: 'extended', id, at, amount: cells.nanos(), outputTokens: cells.count() }

@@ -27,7 +27,8 @@ import type {
   Settled,
   SettleCause,
 } from './events.ts'
-import { maxCostOf, costOf, searchFees, type Price, type Usage } from './price.ts'
+import { boundOf, feesToHold, maxCostOf } from './cost-bound.ts'
+import { costOf, type Price, type Usage } from './price.ts'
 import { sizeOfExtension, sizeOfHold, type HoldOptions } from './holds.ts'
 import { toValidText } from '../lib/valid-text.ts'
 import { accountOwner, claimId, keyOwner, modelOwner, ownerOf, type Hold, type LedgerState } from './state.ts'
@@ -97,6 +98,7 @@ export function hold(state: LedgerState, operation: HoldOperation): GrantedHold 
     ...periods,
     claim,
     countsForModel: maxModelRequests === null ? undefined : true,
+    terms: operation.terms,
   })
   return { event, outputTokens: size.outputTokens, maximumTokens: size.maximumTokens }
 }
@@ -108,6 +110,8 @@ export interface ExtendOperation {
   readonly remaining: number
   /** Web searches to hold in addition. */
   readonly searches: number
+  /** Calls of other tools to hold in addition. */
+  readonly toolCalls?: Readonly<Record<string, number>> | undefined
   readonly caps: Caps
 }
 
@@ -119,14 +123,20 @@ export function extend(state: LedgerState, operation: ExtendOperation): Extended
   const held = state.holds.get(operation.id)
   if (!held) return null
   const { price, inputTokens, factorPpm } = held
-  const fees = searchFees(price, operation.searches, factorPpm)
+  const fees = feesToHold(
+    price,
+    operation.searches,
+    factorPpm,
+    operation.toolCalls && { toolCalls: operation.toolCalls },
+  )
   const available = availableForHold(state, held, operation.caps) - fees
   if (available < 0n) return null
   const tokens = sizeOfExtension(held, available, operation.remaining)
   if (tokens === 0) return null
   const outputTokens = held.outputTokens + tokens
-  const paid = maxCostOf(price, inputTokens, held.outputTokens, factorPpm)
-  const amount = maxCostOf(price, inputTokens, outputTokens, factorPpm) - paid + fees
+  const costBound = boundOf(price, inputTokens, held.terms)
+  const paid = maxCostOf(costBound, inputTokens, held.outputTokens, factorPpm)
+  const amount = maxCostOf(costBound, inputTokens, outputTokens, factorPpm) - paid + fees
   return applied(state, { kind: 'extended', id: held.id, at: operation.at, amount, outputTokens })
 }
 
@@ -229,6 +239,7 @@ export function expire(
     cacheWrite: 0,
     output: Math.min(held.mark.outputTokens, held.outputTokens),
     reasoning: 0,
+    ...(held.terms?.tier === undefined ? {} : { tier: held.terms.tier }),
   }
   return settle(state, { ...operation, usage, cause: 'mark' })
 }

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { nanoPrice, usageOf } from './ledger.fixture.ts'
-import { maxCostOf, costOf, affordableOutputTokens, type Price, type Usage } from './price.ts'
-import { noUsage } from '../providers/usage.ts'
+import { affordableOutputTokens, boundOf, maxCostOf, type HoldTerms } from './cost-bound.ts'
+import { costOf, type Price, type TokenRates, type Usage } from './price.ts'
+import { createUsage, noUsage } from '../providers/usage.ts'
 
 const nanos = fc.bigInt({ min: 0n, max: 10n ** 14n })
 const optionalPrice = fc.option(nanos)
@@ -137,7 +138,10 @@ describe('maxCostOf and affordableOutputTokens', () => {
     fc.assert(
       fc.property(prices, usages, factors, (price, usage, factor) => {
         const tokensOnly = { ...usage, searches: 0 }
-        assert.ok(costOf(price, tokensOnly, factor) <= maxCostOf(price, usage.input, usage.output, factor))
+        assert.ok(
+          costOf(price, tokensOnly, factor) <=
+            maxCostOf(boundOf(price, usage.input), usage.input, usage.output, factor),
+        )
       }),
       { numRuns: 2000 },
     )
@@ -152,15 +156,101 @@ describe('maxCostOf and affordableOutputTokens', () => {
         factors,
         (price, input, money, factor) => {
           const options = { factorPpm: factor, maxTokens: 1_000_000 }
-          const affordable = affordableOutputTokens(price, input, money, options)
-          if (affordable < 0) return assert.ok(maxCostOf(price, input, 0, factor) > money)
-          assert.ok(maxCostOf(price, input, affordable, factor) <= money)
+          const affordable = affordableOutputTokens(boundOf(price, input), input, money, options)
+          if (affordable < 0) return assert.ok(maxCostOf(boundOf(price, input), input, 0, factor) > money)
+          assert.ok(maxCostOf(boundOf(price, input), input, affordable, factor) <= money)
           // The input alone is rounded up too, so a token that just fits may be left out.
           if (affordable < options.maxTokens)
-            assert.ok(maxCostOf(price, input, affordable + 1, factor) + 1n > money)
+            assert.ok(maxCostOf(boundOf(price, input), input, affordable + 1, factor) + 1n > money)
         },
       ),
       { numRuns: 2000 },
     )
+  })
+})
+
+const rates = fc.record<TokenRates>({
+  input: nanos,
+  output: nanos,
+  cachedInput: optionalPrice,
+  cacheWrite: optionalPrice,
+  cacheWrite1h: optionalPrice,
+  reasoning: optionalPrice,
+  modality: fc.record({ inputAudio: nanos, outputImage: nanos }),
+})
+const unitPrices = fc.record({
+  price: prices,
+  modality: fc.record({ inputAudio: nanos, outputImage: nanos }),
+  above: fc.uniqueArray(fc.record({ above: fc.nat(100_000), rates }), {
+    selector: ({ above }) => above,
+    maxLength: 3,
+  }),
+  flex: fc.integer({ min: 0, max: 1_000_000 }),
+  priority: fc.integer({ min: 1_000_000, max: 9_000_000 }),
+})
+
+describe('prices by unit', () => {
+  test('what is held – covers any usage that the request can have, at either tier', () => {
+    const shares = fc.double({ min: 0, max: 1, noNaN: true })
+    const tier = fc.constantFrom('flex', 'priority', undefined)
+    const served = fc.record({
+      tokens: usages,
+      audio: shares,
+      image: shares,
+      asked: tier,
+      isDefault: fc.boolean(),
+    })
+    fc.assert(
+      fc.property(unitPrices, served, factors, ({ price, above, ...units }, usage, factor) => {
+        const full: Price = {
+          ...price,
+          perSearch: null,
+          modality: units.modality,
+          above: above
+            .map((entry) => ({ ...entry.rates, above: entry.above }))
+            .toSorted((a, b) => a.above - b.above),
+          serviceTiers: { flex: units.flex, priority: units.priority },
+        }
+        const { tokens: counts, audio, image, asked, isDefault } = usage
+        const { searches: _searches, ...tokensOnly } = counts
+        const billed = createUsage({
+          ...tokensOnly,
+          modality: {
+            inputAudio: Math.floor(counts.input * audio),
+            outputImage: Math.floor(counts.output * image),
+          },
+          ...(isDefault || asked === undefined ? {} : { tier: asked }),
+        })
+        const terms: HoldTerms = {
+          modality: ['inputAudio', 'outputImage'],
+          ...(asked === undefined ? {} : { tier: asked }),
+        }
+        // The estimate is at least a quarter of the bytes, of which each is at most one token.
+        const estimate = Math.ceil(billed.input / 4)
+        const limit = boundOf(full, estimate, terms)
+        const cost = costOf(full, billed, factor)
+        assert.ok(cost <= maxCostOf(limit, billed.input, billed.output, factor), `${cost}`)
+      }),
+      { numRuns: 3000 },
+    )
+  })
+
+  test('a price of 0 – is a price; an absent one is that of the total', () => {
+    const price: Price = { ...nanoPrice, modality: { inputAudio: 0n } }
+    const usage = createUsage({ input: 10, output: 4, modality: { inputAudio: 6, outputAudio: 3 } })
+    assert.equal(costOf(price, usage, 1_000_000), 4n + 4n)
+  })
+
+  test('service tier – multiplies the tokens and no fee, rounded once', () => {
+    const price: Price = { ...nanoPrice, perRequest: 10n, serviceTiers: { flex: 333_333 } }
+    assert.equal(costOf(price, { ...usageOf(2, 1), tier: 'flex' }, 1_000_000), 11n)
+    assert.equal(costOf(price, { ...usageOf(2, 1), tier: 'scale' }, 1_000_000), 13n)
+    assert.equal(costOf(price, { ...usageOf(2, 1), tier: 'flex' }, 2_000_000), 22n)
+  })
+
+  test('calls of tools – cost their price each', () => {
+    const price: Price = { ...nanoPrice, perToolCall: { file_search: 100n, code_interpreter: 0n } }
+    const usage = createUsage({ toolCalls: { file_search: 3, code_interpreter: 5, constructor: 2 } })
+    assert.equal(costOf(price, usage, 1_000_000), 300n)
   })
 })

@@ -1,60 +1,123 @@
 /**
- * What tokens cost. A price is whole nano-yuan per million tokens. The components of a request are summed
- * exactly, multiplied by the factor and rounded up once to a nano. So for any split of a request, cost(a) +
- * cost(b) − cost(a + b) is 0 or 1 nano. Nothing else multiplies tokens by money.
+ * What usage costs. A price is whole nano-yuan per million tokens, or per unit. The components of a request are summed
+ * exactly, multiplied by the factor and rounded up once to a nano. So for any split of a request that is priced alike,
+ * cost(a) + cost(b) − cost(a + b) is 0 or 1 nano. Nothing else multiplies usage by money.
  */
-import type { TokenUsage } from '../providers/usage.ts'
+import type { TokenRates, UnitPrices } from '../providers/price-units.ts'
+import { modalities, modalityNames, type Modality, type TokenUsage } from '../providers/usage.ts'
 
-/**
- * Nano-yuan per million tokens; `perRequest` and `perSearch` are nano-yuan. A component that is `null` has
- * its parent's price.
- */
-export interface Price {
+/** `perRequest` and `perSearch` are nano-yuan. */
+export interface Price extends TokenRates, UnitPrices {
   readonly version: number
-  readonly input: bigint
-  readonly output: bigint
-  /** Input tokens read from the provider's cache. `null`: same as input. */
-  readonly cachedInput: bigint | null
-  /** Input tokens written to the provider's cache. `null`: same as input. */
-  readonly cacheWrite: bigint | null
-  /** Cache writes with a lifetime of one hour. `null` or absent: same as other cache writes. */
-  readonly cacheWrite1h?: bigint | null
-  /** Reasoning tokens. `null`: same as output. */
-  readonly reasoning: bigint | null
+  readonly modality?: TokenRates['modality']
   /** A fee for each successful request, such as a search fee. */
   readonly perRequest: bigint
   /** A fee for each web search that the provider reports. `null` or absent: none. */
   readonly perSearch?: bigint | null
 }
 
+export type { TokenRates, UnitPrices }
 export type Usage = TokenUsage
 
-/** Prices are per million tokens, and factors are parts per million. */
-const scale = 1_000_000_000_000n
+/** Token prices are per million, and factors are parts per million. */
 const million = 1_000_000n
+const scale = million * million
+const tierScale = scale * million
 
-/**
- * The exact sum of a request's components before the factor, in nanos × 10⁶. If the parts add up to more than
- * their total, they are charged as reported and never make the remainder negative.
- */
-function exactCostOf(price: Price, usage: Usage): bigint {
-  const fresh = Math.max(0, usage.input - usage.cachedInput - usage.cacheWrite)
-  const visibleOutput = Math.max(0, usage.output - usage.reasoning)
-  let sum = BigInt(fresh) * price.input + BigInt(visibleOutput) * price.output
-  if (usage.cachedInput > 0) sum += BigInt(usage.cachedInput) * (price.cachedInput ?? price.input)
-  if (usage.cacheWrite > 0) sum += cacheWriteCostOf(price, usage)
-  if (usage.reasoning > 0) sum += BigInt(usage.reasoning) * (price.reasoning ?? price.output)
-  if (usage.searches && price.perSearch) sum += BigInt(usage.searches) * price.perSearch * million
-  return sum + price.perRequest * million
+export type TokenKind =
+  | 'input'
+  | 'cachedInput'
+  | 'cacheWrite'
+  | 'cacheWrite1h'
+  | 'output'
+  | 'reasoning'
+  | Modality
+/** A call of the tool `web_search` is `tool:web_search`. */
+export type FeeKind = 'request' | 'search' | `tool:${string}`
+
+export interface CostVisitor {
+  /** `rate`: nanos per million tokens, before the factor of the service tier. */
+  tokens(kind: TokenKind, count: number, rate: bigint): void
+  /** `fee`: nanos per unit. */
+  fees(kind: FeeKind, count: number, fee: bigint): void
 }
 
-function cacheWriteCostOf(price: Price, { cacheWrite, cacheWrite1h = 0 }: Usage): bigint {
-  const shortPrice = price.cacheWrite ?? price.input
-  const hourTokens = Math.min(cacheWrite1h, cacheWrite)
-  if (hourTokens === 0) return BigInt(cacheWrite) * shortPrice
-  return (
-    BigInt(cacheWrite - hourTokens) * shortPrice + BigInt(hourTokens) * (price.cacheWrite1h ?? shortPrice)
-  )
+/** The token prices that apply to a whole input of this many tokens. */
+export function ratesFor(price: Price, inputTokens: number): TokenRates {
+  return price.above?.findLast(({ above }) => inputTokens > above) ?? price
+}
+
+/**
+ * Visits everything that is charged, in the order of a bill. If the parts add up to more than their total, they are
+ * charged as reported and never make the remainder negative.
+ */
+export function visitCosts(price: Price, usage: Usage, visitor: CostVisitor): void {
+  const rates = price.above ? ratesFor(price, usage.input) : price
+  const { input, cachedInput, cacheWrite, output, reasoning, modality } = usage
+  const written = rates.cacheWrite ?? rates.input
+  const hourTokens = Math.min(usage.cacheWrite1h ?? 0, cacheWrite)
+  const media = modality ? mediaTokens(modality) : noMedia
+  const fresh = input - cachedInput - cacheWrite - media.input
+  const visible = output - reasoning - media.output
+  if (fresh > 0) visitor.tokens('input', fresh, rates.input)
+  const cachedText = cachedInput - media.cachedInput
+  if (cachedText > 0) visitor.tokens('cachedInput', cachedText, rates.cachedInput ?? rates.input)
+  if (cacheWrite > hourTokens) visitor.tokens('cacheWrite', cacheWrite - hourTokens, written)
+  if (hourTokens > 0) visitor.tokens('cacheWrite1h', hourTokens, rates.cacheWrite1h ?? written)
+  if (visible > 0) visitor.tokens('output', visible, rates.output)
+  if (reasoning > 0) visitor.tokens('reasoning', reasoning, rates.reasoning ?? rates.output)
+  if (modality) visitMedia(rates, modality, visitor)
+  if (price.perRequest > 0n) visitor.fees('request', 1, price.perRequest)
+  if (usage.searches && price.perSearch) visitor.fees('search', usage.searches, price.perSearch)
+  if (usage.toolCalls && price.perToolCall) visitTools(price.perToolCall, usage.toolCalls, visitor)
+}
+
+const noMedia = { input: 0, cachedInput: 0, output: 0 }
+
+/** Tokens of images and audio, apart from the cached ones for `input`. */
+function mediaTokens(tokens: NonNullable<Usage['modality']>): typeof noMedia {
+  const cachedInput = (tokens.cachedInputImage ?? 0) + (tokens.cachedInputAudio ?? 0)
+  return {
+    input: Math.max(0, (tokens.inputImage ?? 0) + (tokens.inputAudio ?? 0) - cachedInput),
+    cachedInput,
+    output: (tokens.outputImage ?? 0) + (tokens.outputAudio ?? 0),
+  }
+}
+
+function visitMedia(rates: TokenRates, tokens: NonNullable<Usage['modality']>, visitor: CostVisitor): void {
+  const { cachedInputImage = 0, cachedInputAudio = 0 } = tokens
+  const cached: Readonly<Record<string, number>> = {
+    inputImage: cachedInputImage,
+    inputAudio: cachedInputAudio,
+  }
+  for (const name of modalityNames) {
+    const count = (tokens[name] ?? 0) - (cached[name] ?? 0)
+    if (count > 0) visitor.tokens(name, count, modalityRate(rates, name))
+  }
+}
+
+function modalityRate(rates: TokenRates, name: Modality): bigint {
+  return rates.modality?.[name] ?? rates[modalities[name]] ?? rates.input
+}
+
+function visitTools(
+  prices: NonNullable<Price['perToolCall']>,
+  calls: NonNullable<Usage['toolCalls']>,
+  visitor: CostVisitor,
+): void {
+  for (const [name, count] of Object.entries(calls)) {
+    const fee = Object.hasOwn(prices, name) ? prices[name] : undefined
+    if (fee && count > 0) visitor.fees(`tool:${name}`, count, fee)
+  }
+}
+
+/** By which the token prices are multiplied, in parts per million; `undefined`: by 1. A tier without a factor counts as 1. */
+export function tierFactor(
+  { serviceTiers }: Pick<Price, 'serviceTiers'>,
+  tier: string | undefined,
+): number | undefined {
+  if (!serviceTiers || tier === undefined || !Object.hasOwn(serviceTiers, tier)) return undefined
+  return serviceTiers[tier]
 }
 
 /**
@@ -65,48 +128,28 @@ const maxCost = 10n ** 16n
 
 /** The cost of a request in nanos, rounded up once. `factorPpm` 1,000,000 is the list price. */
 export function costOf(price: Price, usage: Usage, factorPpm: number): bigint {
-  const exact = exactCostOf(price, usage) * BigInt(factorPpm)
-  const cost = (exact + scale - 1n) / scale
+  const sum = new CostSum()
+  visitCosts(price, usage, sum)
+  const tier = tierFactor(price, usage.tier)
+  const factor = BigInt(factorPpm)
+  const cost =
+    tier === undefined
+      ? ((sum.tokenCost + sum.feeCost * million) * factor + scale - 1n) / scale
+      : ((sum.tokenCost * BigInt(tier) + sum.feeCost * scale) * factor + tierScale - 1n) / tierScale
   return cost < maxCost ? cost : maxCost
 }
 
-function larger(a: bigint, b: bigint | null): bigint {
-  return b !== null && b > a ? b : a
-}
+class CostSum implements CostVisitor {
+  /** Nanos × 10⁶. */
+  tokenCost = 0n
+  /** Nanos. */
+  feeCost = 0n
 
-/** The fees of this many web searches, in nanos. */
-export function searchFees({ perSearch }: Price, searches: number, factorPpm: number): bigint {
-  if (!perSearch || searches === 0) return 0n
-  return (BigInt(searches) * perSearch * BigInt(factorPpm) + million - 1n) / million
-}
+  tokens(_kind: TokenKind, count: number, rate: bigint): void {
+    this.tokenCost += BigInt(count) * rate
+  }
 
-/** The maximum cost of this many tokens, whatever kinds they turn out to be. Web searches come on top. */
-export function maxCostOf(
-  price: Price,
-  inputTokens: number,
-  outputTokens: number,
-  factorPpm: number,
-): bigint {
-  const written = larger(larger(price.input, price.cacheWrite), price.cacheWrite1h ?? null)
-  const input = BigInt(inputTokens) * larger(written, price.cachedInput)
-  const output = BigInt(outputTokens) * larger(price.output, price.reasoning)
-  return ((input + output + price.perRequest * million) * BigInt(factorPpm) + scale - 1n) / scale
-}
-
-/**
- * How many output tokens `nanos` certainly pay for in addition to the input, at most `maxTokens`. Negative if
- * they do not pay for the input.
- */
-export function affordableOutputTokens(
-  price: Price,
-  inputTokens: number,
-  nanos: bigint,
-  options: { factorPpm: number; maxTokens: number },
-): number {
-  const remaining = nanos - maxCostOf(price, inputTokens, 0, options.factorPpm)
-  if (remaining < 0n) return -1
-  const perToken = larger(price.output, price.reasoning) * BigInt(options.factorPpm)
-  if (perToken === 0n) return options.maxTokens
-  const tokens = (remaining * scale) / perToken
-  return tokens > BigInt(options.maxTokens) ? options.maxTokens : Number(tokens)
+  fees(_kind: FeeKind, count: number, fee: bigint): void {
+    this.feeCost += BigInt(count) * fee
+  }
 }

@@ -2,6 +2,7 @@
 import type { RequestRow } from '../db/ledger-commit.ts'
 import type { SettleCause } from './events.ts'
 import type { Usage } from './price.ts'
+import { unitsJson } from '../providers/request-units.ts'
 import type { Hold } from './state.ts'
 
 /** How a request ended, for its row. Written as JSON to disk: field names are stable. */
@@ -94,6 +95,8 @@ export function requestRow(
     provider_response_id: outcome.providerResponseId ?? null,
     fingerprint: outcome.fingerprint ?? null,
     operation: outcome.operation ?? null,
+    service_tier: bill?.usage.tier ?? null,
+    units: bill ? unitsJson(bill.usage) : null,
   }
 }
 

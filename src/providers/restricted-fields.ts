@@ -5,6 +5,7 @@
  * charged at the model's price, which covers none of this.
  */
 import { isObject } from './json-fields.ts'
+import { defaultTiers } from './usage.ts'
 
 /**
  * `maximum`: of output tokens, or how long an engine must write. `service`: another model or a dearer service. `state`:
@@ -31,9 +32,6 @@ const only =
   (restriction: Restriction, isDefault: (value: unknown) => boolean) =>
   (value: unknown): Restriction | null =>
     isDefault(value) ? null : restriction
-
-/** The names of the tier that a model's price is for: OpenAI's and Groq's, Anthropic's. */
-const defaultTiers = new Set<unknown>(['auto', 'default', 'on_demand', 'standard', 'standard_only'])
 
 /** OpenRouter's plugin for web searches; the others read documents or choose models. */
 function classifyPlugins(value: unknown): Restriction | null {

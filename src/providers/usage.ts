@@ -4,6 +4,22 @@
  */
 import { isObject, type Json } from './json-fields.ts'
 
+/**
+ * Tokens that are not text, with the total that they are part of. `inputImage` includes those of `cachedInputImage`, as the
+ * input includes the cached input.
+ */
+export const modalities = {
+  inputImage: 'input',
+  inputAudio: 'input',
+  cachedInputImage: 'cachedInput',
+  cachedInputAudio: 'cachedInput',
+  outputImage: 'output',
+  outputAudio: 'output',
+} as const
+export type Modality = keyof typeof modalities
+export const modalityNames = Object.keys(modalities) as readonly Modality[]
+export type ModalityTokens = Readonly<Partial<Record<Modality, number>>>
+
 /** Token counts as on the provider's invoice: parts are included in their totals. */
 export interface TokenUsage {
   /** All input tokens, including cached ones. */
@@ -20,6 +36,12 @@ export interface TokenUsage {
   readonly reasoning: number
   /** Web searches. Absent: none. */
   readonly searches?: number
+  /** Tokens of images and audio. Absent: all are text. */
+  readonly modality?: ModalityTokens
+  /** Calls of other tools that the provider ran, by name. Absent: none. */
+  readonly toolCalls?: Readonly<Record<string, number>>
+  /** The service tier, unless it is the default one. */
+  readonly tier?: string
 }
 
 export const noUsage: TokenUsage = { input: 0, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 }
@@ -73,7 +95,43 @@ export function parseUsage(value: unknown): TokenUsage | null {
     output,
     reasoning,
     searches: parseSearches(value),
+    modality: parseModality(value),
+    tier: parseServiceTier(value['service_tier']),
   })
+}
+
+/** Names of the tier that a model's price is for: OpenAI's and Groq's, Anthropic's. */
+export const defaultTiers: ReadonlySet<unknown> = new Set([
+  'auto',
+  'default',
+  'on_demand',
+  'standard',
+  'standard_only',
+])
+const tierPattern = /^[a-z][a-z0-9_]{0,31}$/
+
+/** A service tier that is not the default one. OpenAI's responses call the tier `fast` `priority`. */
+export function parseServiceTier(value: unknown): string | undefined {
+  if (typeof value !== 'string' || defaultTiers.has(value) || !tierPattern.test(value)) return undefined
+  return value === 'fast' ? 'priority' : value
+}
+
+/**
+ * Image and audio tokens (OpenAI, `prompt_tokens_details` and `completion_tokens_details`; the cached ones by modality in
+ * `cached_tokens_details`).
+ */
+function parseModality(usage: Json): { readonly [Name in Modality]?: number | undefined } | undefined {
+  const { prompt_tokens_details: prompt, completion_tokens_details: completion } = usage
+  if (!isObject(prompt) && !isObject(completion)) return undefined
+  const cached = isObject(prompt) ? prompt : {}
+  return {
+    inputImage: nestedCount(usage, 'prompt_tokens_details', 'image_tokens'),
+    inputAudio: nestedCount(usage, 'prompt_tokens_details', 'audio_tokens'),
+    cachedInputImage: nestedCount(cached, 'cached_tokens_details', 'image_tokens'),
+    cachedInputAudio: nestedCount(cached, 'cached_tokens_details', 'audio_tokens'),
+    outputImage: nestedCount(usage, 'completion_tokens_details', 'image_tokens'),
+    outputAudio: nestedCount(usage, 'completion_tokens_details', 'audio_tokens'),
+  }
 }
 
 /**
@@ -90,8 +148,13 @@ function parseSearches(usage: Json): number | undefined {
   )
 }
 
+function mediaDetails(images: number | undefined, audio: number | undefined): Json {
+  return { ...(images ? { image_tokens: images } : {}), ...(audio ? { audio_tokens: audio } : {}) }
+}
+
 /** Usage in the OpenAI format: cached tokens are part of the prompt, reasoning is part of the completion. */
 export function serializeUsage(usage: TokenUsage): Json {
+  const { modality } = usage
   return {
     prompt_tokens: usage.input,
     completion_tokens: usage.output,
@@ -100,29 +163,71 @@ export function serializeUsage(usage: TokenUsage): Json {
       cached_tokens: usage.cachedInput,
       cache_write_tokens: usage.cacheWrite,
       ...(usage.cacheWrite1h ? { cache_write_1h_tokens: usage.cacheWrite1h } : {}),
+      ...(modality ? mediaDetails(modality.inputImage, modality.inputAudio) : {}),
+      ...(modality?.cachedInputImage || modality?.cachedInputAudio
+        ? { cached_tokens_details: mediaDetails(modality.cachedInputImage, modality.cachedInputAudio) }
+        : {}),
     },
-    completion_tokens_details: { reasoning_tokens: usage.reasoning },
+    completion_tokens_details: {
+      reasoning_tokens: usage.reasoning,
+      ...(modality ? mediaDetails(modality.outputImage, modality.outputAudio) : {}),
+    },
+    ...(usage.tier === undefined ? {} : { service_tier: usage.tier }),
     ...(usage.searches ? { server_tool_use: { web_search_requests: usage.searches } } : {}),
   }
 }
 
 /** Bounds the parts by their totals, and omits optional counts of zero. */
-export function createUsage(counts: {
-  readonly [Count in keyof TokenUsage]?: TokenUsage[Count] | undefined
-}): TokenUsage {
+export function createUsage(
+  counts: { readonly [Count in keyof Omit<TokenUsage, 'modality'>]?: TokenUsage[Count] | undefined } & {
+    readonly modality?: { readonly [Name in Modality]?: number | undefined } | undefined
+  },
+): TokenUsage {
   const { input = 0, output = 0, searches = 0 } = counts
   const cachedInput = Math.min(counts.cachedInput ?? 0, input)
   const cacheWrite = Math.min(counts.cacheWrite ?? 0, input - cachedInput)
   const cacheWrite1h = Math.min(counts.cacheWrite1h ?? 0, cacheWrite)
+  const reasoning = Math.min(counts.reasoning ?? 0, output)
   return {
     input,
     cachedInput,
     cacheWrite,
     ...(cacheWrite1h > 0 ? { cacheWrite1h } : {}),
     output,
-    reasoning: Math.min(counts.reasoning ?? 0, output),
+    reasoning,
     ...(searches > 0 ? { searches } : {}),
+    ...boundedModality(counts.modality, {
+      input: input - cacheWrite,
+      output: output - reasoning,
+      cachedInput,
+    }),
+    ...(hasEntries(counts.toolCalls) ? { toolCalls: counts.toolCalls } : {}),
+    ...(counts.tier === undefined ? {} : { tier: counts.tier }),
   }
+}
+
+const hasEntries = (counts: object | undefined): counts is object =>
+  counts !== undefined && Object.keys(counts).length > 0
+
+/** Bounds the tokens by those that are left for them. Cached tokens of no stated modality are text first, then images. */
+function boundedModality(
+  tokens: { readonly [Name in Modality]?: number | undefined } | undefined,
+  left: { readonly input: number; readonly output: number; readonly cachedInput: number },
+): { modality?: ModalityTokens } {
+  if (!tokens) return {}
+  const inputAudio = Math.min(tokens.inputAudio ?? 0, left.input)
+  const inputImage = Math.min(tokens.inputImage ?? 0, left.input - inputAudio)
+  const outputAudio = Math.min(tokens.outputAudio ?? 0, left.output)
+  const outputImage = Math.min(tokens.outputImage ?? 0, left.output - outputAudio)
+  if (inputAudio + inputImage + outputAudio + outputImage === 0) return {}
+  const statedImage = Math.min(tokens.cachedInputImage ?? 0, inputImage, left.cachedInput)
+  const statedAudio = Math.min(tokens.cachedInputAudio ?? 0, inputAudio, left.cachedInput - statedImage)
+  const text = left.input - inputImage - inputAudio
+  const unstated = Math.max(0, left.cachedInput - text - statedImage - statedAudio)
+  const cachedInputImage = Math.min(statedImage + unstated, inputImage)
+  const cachedInputAudio = statedAudio + unstated - (cachedInputImage - statedImage)
+  const all = { inputImage, inputAudio, cachedInputImage, cachedInputAudio, outputImage, outputAudio }
+  return { modality: Object.fromEntries(Object.entries(all).filter(([, count]) => count > 0)) }
 }
 
 /** No response makes more searches than this. */

@@ -4,6 +4,7 @@ import { apiError } from '../errors.ts'
 import type { StoredResponse } from '../usage/stored-responses.ts'
 import type { RelayContext, RelayDeps } from './request-context.ts'
 import type { HoldGranted, HoldRequest, HoldResponse } from './ledger-client.ts'
+import { holdTerms } from './hold-terms.ts'
 import { inputTokensToHold } from './request/input-bound.ts'
 import { storedBody, holdWithClaim } from './idempotency.ts'
 import { rateLimitHeaders } from './rate-headers.ts'
@@ -34,6 +35,7 @@ export async function replayResponse(
 /** Holds money for a request. `StoredResponse`: of the first request with its key. */
 export function requestHold(deps: RelayDeps, context: RelayContext): Promise<HoldResponse | StoredResponse> {
   const { request, model, caller, claim } = context
+  const terms = holdTerms(request, model.price)
   const holdRequest: HoldRequest = {
     id: context.id,
     keyId: caller.keyId,
@@ -44,6 +46,7 @@ export function requestHold(deps: RelayDeps, context: RelayContext): Promise<Hol
     searches: searchesToHold(context),
     stream: request.stream,
     ...(holdsOwnMaximum(request.format.operation) ? { holdsOwnMaximum: true } : {}),
+    ...(terms ? { terms } : {}),
   }
   if (claim) return holdWithClaim(deps, caller.accountId, holdRequest, claim)
   return deps.ledger.hold(holdRequest)

@@ -21,7 +21,7 @@ function charged(claim: object, request: ServedRequest): Partial<TokenUsage> & {
     usage,
     bound = usage,
     isClamped,
-  } = billFromUsage({ usage: parseUsage(claim), tokens: 3, searches: 0 }, request)
+  } = billFromUsage({ usage: parseUsage(claim), tokens: 3, searches: 0, tier: null }, request)
   const { input, output, reasoning, searches = 0 } = bound
   return { input, output, reasoning, searches, isClamped }
 }
@@ -51,7 +51,10 @@ describe('billFromUsage', () => {
     const lowered = served({ max_tokens: 500 }, 'openai', { loweredMaximum: 20 })
     assert.equal(outputOf({ completion_tokens: 400 }, lowered), 20)
     const claim = { prompt_tokens: 5, completion_tokens: 11 }
-    const { usage, isClamped } = billFromUsage({ usage: parseUsage(claim), tokens: 3, searches: 0 }, lowered)
+    const { usage, isClamped } = billFromUsage(
+      { usage: parseUsage(claim), tokens: 3, searches: 0, tier: null },
+      lowered,
+    )
     assert.deepEqual([usage.output, isClamped], [11, false])
   })
 
@@ -121,12 +124,13 @@ describe('billFromUsage', () => {
 
   test('estimates – are bounded by the asked maximum, but not marked', () => {
     const { usage, bound, isClamped } = billFromUsage(
-      { usage: null, tokens: 90, searches: 0 },
+      { usage: null, tokens: 90, searches: 0, tier: null },
       served({ max_tokens: 10 }),
     )
     assert.deepEqual([usage.output, bound, isClamped], [10, undefined, false])
     assert.equal(
-      billFromEstimate({ tokens: 90, searches: 0 }, served({ max_tokens: 10 }, 'qwen')).usage.output,
+      billFromEstimate({ tokens: 90, searches: 0, tier: null }, served({ max_tokens: 10 }, 'qwen')).usage
+        .output,
       90,
     )
   })

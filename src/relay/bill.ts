@@ -12,6 +12,7 @@ import type { EndReason } from './end-reason.ts'
 import type { CallerRequest } from './request/caller-format.ts'
 import { inputBound } from './request/input-bound.ts'
 import { offeredSearches, type OfferedSearches, type SearchingRoute } from './request/offered-searches.ts'
+import { isPricedField, serviceTierOf } from './request/restricted-fields.ts'
 import type { UsageMeter } from './streaming/usage-meter.ts'
 
 export interface Bill {
@@ -48,20 +49,26 @@ function maxOutputOf({ request, servedModel, loweredMaximum }: ServedRequest): n
   return (asked === Infinity ? maxOutputTokensOf(servedModel) : asked) * request.n
 }
 
-type MeteredResponse = Pick<UsageMeter, 'usage' | 'tokens' | 'searches'>
+type MeteredResponse = Pick<UsageMeter, 'usage' | 'tokens' | 'searches' | 'tier'>
 
 function offeredBy({ request, route }: ServedRequest): OfferedSearches | null {
   return offeredSearches(request, route ? [route] : [])
 }
 
+/** The tier is what the response says, else what was asked for. */
+function withTier(usage: Usage, served: string | null, { request }: ServedRequest): Usage {
+  const tier = served === 'default' ? undefined : (served ?? usage.tier ?? serviceTierOf(request))
+  return tier === usage.tier ? usage : createUsage({ ...usage, tier })
+}
+
 /** The bill of a complete response, or of one whose usage is known. */
 export function billFromUsage(
-  { usage: counted, tokens, searches }: MeteredResponse,
+  { usage: counted, tokens, searches, tier }: MeteredResponse,
   served: ServedRequest,
 ): Bill {
-  if (!counted) return billFromEstimate({ tokens, searches }, served)
+  if (!counted) return billFromEstimate({ tokens, searches, tier }, served)
   const isUncounted = searches > 0 && counted.searches === undefined && offeredBy(served) !== null
-  const reported = isUncounted ? { ...counted, searches } : counted
+  const reported = withTier(isUncounted ? { ...counted, searches } : counted, tier, served)
   const { model, request } = served
   const output = Math.max(model.contextTokens, maxOutputTokensOf(model)) * request.n
   const { usage, isClamped } = clampUsage(reported, { input: model.contextTokens, output })
@@ -109,7 +116,7 @@ function boundedSearches(searches: number, served: ServedRequest): number {
 /** Output tokens that are billed beside the maximum, where the claim exceeds it. */
 function extraOutput(isExceeded: boolean, { request, servedModel }: ServedRequest): number {
   if (!isExceeded) return 0
-  if (request.restricted.some(({ restriction }) => restriction !== 'search')) return Infinity
+  if (request.restricted.some((field) => !isPricedField(field))) return Infinity
   const parsed = request.parsed()
   // The summary of a long conversation is a run of its own (Anthropic, "Compaction").
   const compaction = parsed['context_management'] ? maxOutputTokensOf(servedModel) : 0
@@ -119,14 +126,14 @@ function extraOutput(isExceeded: boolean, { request, servedModel }: ServedReques
 
 /** The bill of what was received, if the provider reported no usage. */
 export function billFromEstimate(
-  { tokens, searches }: Pick<MeteredResponse, 'tokens' | 'searches'>,
+  { tokens, searches, tier }: Omit<MeteredResponse, 'usage'>,
   served: ServedRequest,
 ): Bill {
   const { excludesReasoning } = limitsOf(served)
   const output = excludesReasoning ? tokens : Math.min(tokens, maxOutputOf(served))
   const input = served.request.inputTokens()
   const usage = createUsage({ input, output, searches: boundedSearches(searches, served) })
-  return { usage, cause: 'estimate', isClamped: false }
+  return { usage: withTier(usage, tier, served), cause: 'estimate', isClamped: false }
 }
 
 /** The bill of a stream: a complete one by the provider's usage, a truncated one by what was received of it. */

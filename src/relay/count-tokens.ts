@@ -4,7 +4,7 @@
  * needs a balance unless the model is free: it uses the operator's credential.
  */
 import { apiError } from '../errors.ts'
-import { maxCostOf } from '../ledger/price.ts'
+import { boundOf, maxCostOf } from '../ledger/cost-bound.ts'
 import type { Provider } from '../providers/provider.ts'
 import { providerForModel } from '../providers/registry.ts'
 import { isObject } from '../providers/json-fields.ts'
@@ -50,7 +50,7 @@ export async function countTokens(
   request: CallerRequest,
 ): Promise<TokenCount> {
   const { health, ledger, now } = deps
-  const isFree = maxCostOf(model.price, 1, 1, caller.priceFactorPpm) === 0n
+  const isFree = maxCostOf(boundOf(model.price, 1), 1, 1, caller.priceFactorPpm) === 0n
   if (!isFree && (await ledger.balanceOf(caller.accountId)) <= 0n) throw apiError('insufficient_quota')
   const options = { health, latencyOf: () => null, conversation: null, now, random: Math.random }
   const first = new UpstreamSelector([model], options).next(true)

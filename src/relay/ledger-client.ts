@@ -5,6 +5,7 @@
  */
 import type { ApiErrorCode, ApiErrorDetail } from '../errors.ts'
 import type { ResponseToStore, SettleRequest } from '../ledger/transaction.ts'
+import type { HoldTerms } from '../ledger/cost-bound.ts'
 import type { IdempotencyClaim } from '../ledger/events.ts'
 import type { RateStatus } from '../limits/rate-limiter.ts'
 
@@ -27,6 +28,8 @@ export interface HoldRequest {
   readonly stream: boolean
   /** Held at the caller's maximum, also on routes that have not been seen to obey one. */
   readonly holdsOwnMaximum?: boolean
+  /** Absent for most requests. */
+  readonly terms?: HoldTerms
   readonly claim?: IdempotencyClaimRequest | undefined
 }
 

@@ -154,7 +154,10 @@ class RelaySession implements ActiveRequest {
   #billStream(endReason: EndReason, meter: UsageMeter, pipeline: StreamPipeline): Bill {
     const end = pipeline.receivedEnd ?? endReason
     return end.kind === 'out-of-credit'
-      ? billFromEstimate({ tokens: pipeline.cutAtPaid(), searches: pipeline.paidSearches }, this.#failover)
+      ? billFromEstimate(
+          { tokens: pipeline.cutAtPaid(), searches: pipeline.paidSearches, tier: meter.tier },
+          this.#failover,
+        )
       : billFromStream(end, meter, this.#failover)
   }
 
@@ -179,7 +182,7 @@ class RelaySession implements ActiveRequest {
       : null
     if (wasAborted && !bill) {
       const mayCharge = this.#failover.attempt?.wasCanceledInResponse ?? false
-      const input = { tokens: 0, searches: 0 }
+      const input = { tokens: 0, searches: 0, tier: null }
       this.#leftEarly = { usage: mayCharge ? billFromEstimate(input, this.#failover).usage : null }
     }
     await this.#settle(bill, result, errorSummary(upstreamError))

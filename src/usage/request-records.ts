@@ -5,6 +5,7 @@
  */
 import type { Db } from '../db/db.ts'
 import { sql, type RequestsTable } from '../db/schema/schema.ts'
+import { parseUnits } from '../providers/request-units.ts'
 import { formatAmount } from '../lib/money.ts'
 import type { StoredRequest } from './request-pages.ts'
 
@@ -24,6 +25,8 @@ export interface AttemptRecord {
   readonly cost: string | null
   /** It reported more usage than the request or the model allows. */
   readonly clamped?: true
+  /** The service tier that served it, if the price had no factor for it: it is billed as the default one. */
+  readonly unpriced_tier?: string
   /** Web searches, if there were any. */
   readonly searches?: number
   /** The caller's response has the upstream's name for the model; absent if it is the name that the caller sent. */
@@ -46,6 +49,20 @@ interface WithAttempts {
 export function wasClamped({ attempts }: WithAttempts): boolean {
   if (!attempts.includes('"clamped"')) return false
   return (JSON.parse(attempts) as AttemptRecord[]).some(({ clamped }) => clamped === true)
+}
+
+/** The service tier of a request; null: nothing was billed. */
+export function billedTier({
+  service_tier: tier,
+  usage_source: source,
+  prompt_tokens: input,
+}: Pick<RequestsTable, 'service_tier' | 'usage_source' | 'prompt_tokens'>): string | null {
+  return tier ?? (source === 'provider' || input > 0 ? 'default' : null)
+}
+
+/** Units in a cell of an export: JSON; null: there are none. */
+export function unitsCell(units: object): string | null {
+  return Object.keys(units).length === 0 ? null : JSON.stringify(units)
 }
 
 /** The web searches of a response. */
@@ -105,6 +122,10 @@ export function requestRecord(row: Omit<RequestsTable, 'row_id'>) {
     fingerprint: row.fingerprint,
     /** What it asked for; null: it was rejected before it was known, or written by a release before 0.7. */
     operation: row.operation,
+    /** The service tier that it was billed at; null: nothing was billed. */
+    service_tier: billedTier(row),
+    /** What was billed beside text tokens; what did not occur is left out. */
+    units: parseUnits(row.units),
     /** How many rejected requests share the record; 1 in all others. */
     count: row.count,
     attempts: JSON.parse(row.attempts) as AttemptRecord[],

@@ -135,4 +135,15 @@ alter table models add column operations text not null default '["chat"]';
 alter table requests add column operation text;
 `,
   },
+  /** Prices by unit (providers/price-units.ts) and prices that apply from a later time, and what a request used by unit (providers/request-units.ts). */
+  {
+    version: 26,
+    name: 'prices by unit',
+    ddl: `
+alter table prices add column units text;
+alter table prices add column effective_from integer;
+alter table requests add column service_tier text;
+alter table requests add column units text;
+`,
+  },
 ]

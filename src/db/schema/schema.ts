@@ -151,6 +151,10 @@ export interface PricesTable {
   per_request_nanos: bigint
   /** Per web search; null: free. */
   per_search_nanos: bigint | null
+  /** JSON, as of providers/price-units.ts; null: nothing is priced by unit. */
+  units: string | null
+  /** The version was saved for a later time than it was saved at; null: it applied at once. */
+  effective_from: number | null
 }
 
 export type PriceRow = Selectable<PricesTable>

@@ -150,7 +150,7 @@ export function hasBill(event: LedgerEvent): event is Settled {
 }
 
 /** A settlement in a journal row, up to the first digit of a charge: see ledger/journal.ts for the format. */
-const billed = /\["s",("(?:[^"\\]|\\.)*")(?:,[^,]*){7},"[1-9]/g
+const billed = /\["s",("(?:[^"\\]|\\.)*")(?:,(?:[^",]+|"(?:[^"\\]|\\.)*")){7},"[1-9]/g
 
 /** Adds the ids of the requests whose events have bills, found in a fraction of the time of decoding all events. */
 export function addBilledIds(ids: string[], body: string): void {

@@ -5,10 +5,19 @@
 import { z } from '@hono/zod-openapi'
 import { view } from '../api/define-endpoints.ts'
 import type { UpstreamCosts } from '../../catalog/costs.ts'
-import { pricesRequired, toDecimalPrices, type Price, type PriceInput } from '../../catalog/prices.ts'
+import {
+  pricesRequired,
+  toDecimalPrices,
+  type DecimalPrices,
+  type DecimalRates,
+  type PriceInput,
+} from '../../catalog/price-input.ts'
+import type { Price } from '../../catalog/prices.ts'
+import { snakeCase } from '../../db/audit-changes.ts'
 import { apiError } from '../../errors.ts'
 import { fieldsOf } from '../../db/row-fields.ts'
 import { money, perLimit } from '../api/json-schemas.ts'
+import { parseTime } from '../api/json-values.ts'
 import { spanInput } from '../api/time-spans.ts'
 import type { LimitsPatch } from '../../accounts/limits.ts'
 
@@ -74,21 +83,40 @@ export function perTimeout<Schema>(schema: Schema) {
 /** An omitted field is unchanged, null removes it. */
 export const timeoutsInput = z.strictObject(perTimeout(z.int().nullish()))
 
-const priceFields = {
+const rateFields = {
   input: money.optional(),
   output: money.optional(),
   cached_input: money.nullish(),
   cache_write: money.nullish(),
   cache_write_1h: money.nullish(),
   reasoning: money.nullish(),
+  input_image: money.nullish(),
+  input_audio: money.nullish(),
+  cached_input_image: money.nullish(),
+  cached_input_audio: money.nullish(),
+  output_image: money.nullish(),
+  output_audio: money.nullish(),
+}
+const priceFields = {
+  ...rateFields,
   per_request: money.nullish(),
   per_search: money.nullish(),
+  per_tool_call: z.record(z.string(), money).nullish(),
+  above: z.array(z.strictObject({ input_tokens: z.int(), ...rateFields })).nullish(),
+  service_tiers: z.record(z.string(), money).nullish(),
   free: z.literal(true).optional(),
 }
-export const pricesInput = z.strictObject(priceFields).meta({
-  description:
-    'Per 1,000 tokens. `per_request` and `per_search` (each web search by the provider) are amounts per unit. For a free model, only `{"free": true}`.',
-})
+export const pricesInput = z
+  .strictObject({
+    ...priceFields,
+    effective_from: timeInput
+      .optional()
+      .meta({ description: 'When the version applies. Absent or past: at once.' }),
+  })
+  .meta({
+    description:
+      'Per 1,000 tokens; images and audio as text where they have no price of their own. `per_request`, `per_search` (each web search by the provider) and `per_tool_call` (each call of another tool that the provider runs, by name) are amounts per unit. `above`: token prices of requests with more input tokens than `input_tokens`. `service_tiers`: factors on the token prices, such as `{"flex": "0.5"}`; other tiers are rejected. For a free model, only `{"free": true}`.',
+  })
 export const costsInput = z
   .strictObject({ ...priceFields, currency: z.string().nullish(), rate: z.string().max(64).optional() })
   .meta({
@@ -103,7 +131,8 @@ export const priceColumns = pricesSchema.keyof().options.map((name) => `prices.$
 
 /** Throws 400 with `param` unless exactly one of prices and `free` is given. */
 export function toPriceInput(input: z.infer<typeof pricesInput>, param = 'prices'): PriceInput {
-  const { free, ...prices } = input
+  const { free, effective_from: from, ...prices } = input
+  const effectiveFrom = from === undefined ? undefined : parseTime(from)
   const isPriced = Object.values(prices).some((value) => value !== undefined)
   if (free === true && isPriced) {
     throw apiError('invalid_request', {
@@ -111,12 +140,29 @@ export function toPriceInput(input: z.infer<typeof pricesInput>, param = 'prices
       message: `Invalid \`${param}\`: cannot be combined with "free".`,
     })
   }
-  if (free === true) return { free }
+  if (free === true) return { free, effectiveFrom }
   if (!isPriced) throw pricesRequired(param)
+  const { service_tiers: serviceTiers, per_tool_call: perToolCall, above, ...rest } = prices
   return {
-    ...fieldsOf(prices),
-    input: requirePrice(prices.input, `${param}.input`),
-    output: requirePrice(prices.output, `${param}.output`),
+    ...toRates(rest, param),
+    serviceTiers,
+    perToolCall,
+    above: above?.map(({ input_tokens: inputTokens, ...rates }, index) => ({
+      inputTokens,
+      ...toRates(rates, `${param}.above[${index}]`),
+    })),
+    effectiveFrom,
+  }
+}
+
+function toRates<Rates extends { readonly input?: string | undefined; readonly output?: string | undefined }>(
+  input: Rates,
+  param: string,
+) {
+  return {
+    ...fieldsOf(input),
+    input: requirePrice(input.input, `${param}.input`),
+    output: requirePrice(input.output, `${param}.output`),
   }
 }
 
@@ -129,18 +175,34 @@ export function serializePrice(price: Price): z.infer<typeof pricesSchema> {
   return serializePriceInput(toDecimalPrices(price))
 }
 
-export function serializePriceInput(input: PriceInput): z.infer<typeof pricesSchema> {
+export function serializePriceInput(
+  input: DecimalPrices | { readonly free: true },
+): z.infer<typeof pricesSchema> {
   if ('free' in input) return { free: true }
+  const { perRequest = null, perSearch = null, perToolCall, above, serviceTiers, ...rates } = input
   return {
-    input: input.input,
-    output: input.output,
-    cached_input: input.cachedInput ?? null,
-    cache_write: input.cacheWrite ?? null,
-    cache_write_1h: input.cacheWrite1h ?? null,
-    reasoning: input.reasoning ?? null,
-    per_request: input.perRequest ?? null,
-    per_search: input.perSearch ?? null,
+    ...serializeRates(rates),
+    per_request: perRequest,
+    per_search: perSearch,
+    ...(above
+      ? {
+          above: above.map(({ inputTokens, ...each }) => ({
+            input_tokens: inputTokens,
+            ...serializeRates(each),
+          })),
+        }
+      : {}),
+    ...(serviceTiers ? { service_tiers: serviceTiers } : {}),
+    ...(perToolCall ? { per_tool_call: perToolCall } : {}),
   }
+}
+
+const noRates = { cached_input: null, cache_write: null, cache_write_1h: null, reasoning: null }
+
+function serializeRates({ input, output, ...others }: DecimalRates) {
+  const fields = Object.entries(others).filter(([, rate]) => typeof rate === 'string')
+  const named = Object.fromEntries(fields.map(([name, rate]) => [snakeCase(name), rate]))
+  return { input, output, ...noRates, ...named }
 }
 
 /** Throws 400 naming the field below `param`. */

@@ -1,17 +1,29 @@
 /**
  * The bill of a request, line by line, so that it can be verified by hand: the same price, factor and single rounding as
- * in ledger/price.ts, but with every step. Rounding and waived amounts are shown, not hidden.
+ * in ledger/price.ts, with every step. Rounding and waived amounts are shown, not hidden.
  */
 import { z } from 'zod'
 import { priceFromRow } from '../../catalog/prices.ts'
+import { snakeCase } from '../../db/audit-changes.ts'
 import type { Db } from '../../db/db.ts'
 import { sql, type PriceRow } from '../../db/schema/schema.ts'
-import { costOf, type Price } from '../../ledger/price.ts'
-import { formatAmount, formatFactor, formatPrice } from '../../lib/money.ts'
+import {
+  costOf,
+  tierFactor,
+  visitCosts,
+  type CostVisitor,
+  type FeeKind,
+  type Price,
+  type TokenKind,
+  type Usage,
+} from '../../ledger/price.ts'
+import { usageOfUnits } from '../../providers/request-units.ts'
+import { formatAmount, formatFactor } from '../../lib/money.ts'
 import type { StoredRequest } from '../../usage/request-pages.ts'
 import { webSearchCount } from '../../usage/request-records.ts'
 import { money } from './json-schemas.ts'
 
+const fees = ['request', 'search', 'tool'] as const
 const billLine = z.object({
   kind: z.enum([
     'input',
@@ -20,15 +32,37 @@ const billLine = z.object({
     'cache_write_1h',
     'output',
     'reasoning',
-    'request',
-    'search',
+    'input_image',
+    'input_audio',
+    'cached_input_image',
+    'cached_input_audio',
+    'output_image',
+    'output_audio',
+    ...fees,
   ]),
-  /** Tokens; for a fee, requests or searches. */
+  /** The name of the tool, if `kind` is `tool`. */
+  tool: z.string().optional(),
+  /** Tokens; for a fee, requests, searches or calls. */
   count: z.int(),
-  /** Per 1,000 tokens; for a fee, per unit. */
+  /** Per 1,000 tokens, with the factor of the service tier; for a fee, per unit. */
   price: money,
   amount: money,
 })
+/** What a request used beside text tokens. */
+export const units = z
+  .object({
+    input_image_tokens: z.int().optional(),
+    input_audio_tokens: z.int().optional(),
+    cached_input_image_tokens: z.int().optional(),
+    cached_input_audio_tokens: z.int().optional(),
+    output_image_tokens: z.int().optional(),
+    output_audio_tokens: z.int().optional(),
+    tool_calls: z.record(z.string(), z.int()).optional(),
+  })
+  .meta({
+    description:
+      'What was billed beside text tokens: image and audio tokens, and calls of tools that the provider ran, by name. What did not occur is left out.',
+  })
 /**
  * The bill, to the last digit: Σ amount = sum, × factor = exact, + rounding = total (rounded up once to a nano),
  * − waived (more than the request asked for, or not covered by the balance) = charged = balance before − balance after.
@@ -48,12 +82,20 @@ export const bill = z.object({
   balance_before: money.nullable(),
   balance_after: money.nullable(),
   price_version: z.int().nullable(),
+  service_tier: z.string(),
+  /** By which the token prices are multiplied. */
+  tier_factor: z.string(),
 })
 export type Bill = z.infer<typeof bill>
 
-/** Tokens × price per million are nanos × 10⁶; with the factor, nanos × 10¹². */
-const weightDigits = 9 + 6
+const onePpm = 1_000_000
+/** Tokens × price per million × tier are nanos × 10¹²; with the account's factor, nanos × 10¹⁸. */
+const nanoDigits = 9
 const factorDigits = 6
+const sumDigits = nanoDigits + 6 + factorDigits
+/** Nanos per million tokens, as a price per 1,000 tokens, × tier. */
+const rateDigits = 12 + factorDigits
+const scale = 10n ** BigInt(sumDigits + factorDigits - nanoDigits)
 
 /** Formats a multiple of 10^-digits as a decimal without trailing zeros. */
 function formatExact(value: bigint, digits: number): string {
@@ -63,59 +105,40 @@ function formatExact(value: bigint, digits: number): string {
 }
 
 type Line = Bill['lines'][number]
-interface BillItem {
-  readonly kind: Line['kind']
-  readonly count: number
-  /** Nanos per million tokens; for a fee, nanos × 10⁶ per unit. */
-  readonly price: bigint
-}
 
-/** Charged per unit, not per token. */
-function isFee(kind: Line['kind']): boolean {
-  return kind === 'request' || kind === 'search'
-}
+/** Writes each line, and adds up their amounts. */
+class BillLines implements CostVisitor {
+  readonly lines: Line[] = []
+  /** Nanos × 10¹². */
+  sum = 0n
+  readonly #tierPpm: bigint
 
-function listBillItems(row: StoredRequest, price: Price): BillItem[] {
-  const written = row.cache_write_tokens ?? 0
-  const long = Math.min(row.cache_write_1h_tokens ?? 0, written)
-  const writtenPrice = price.cacheWrite ?? price.input
-  const items: BillItem[] = [
-    {
-      kind: 'input',
-      count: Math.max(0, row.prompt_tokens - row.cached_tokens - written),
-      price: price.input,
-    },
-    { kind: 'cached_input', count: row.cached_tokens, price: price.cachedInput ?? price.input },
-    { kind: 'cache_write', count: written - long, price: writtenPrice },
-    { kind: 'cache_write_1h', count: long, price: price.cacheWrite1h ?? writtenPrice },
-    {
-      kind: 'output',
-      count: Math.max(0, row.completion_tokens - row.reasoning_tokens),
-      price: price.output,
-    },
-    { kind: 'reasoning', count: row.reasoning_tokens, price: price.reasoning ?? price.output },
-    { kind: 'request', count: 1, price: price.perRequest * 1_000_000n },
-    { kind: 'search', count: webSearchCount(row), price: (price.perSearch ?? 0n) * 1_000_000n },
-  ]
-  return items.filter(({ kind, count, price: unitPrice }) => count > 0 && (!isFee(kind) || unitPrice > 0n))
-}
+  constructor(tierPpm: number) {
+    this.#tierPpm = BigInt(tierPpm)
+  }
 
-function toBillLine({ kind, count, price }: BillItem): Line {
-  return {
-    kind,
-    count,
-    price: isFee(kind) ? formatAmount(price / 1_000_000n) : formatPrice(price),
-    amount: formatExact(BigInt(count) * price, weightDigits),
+  tokens(kind: TokenKind, count: number, rate: bigint): void {
+    const price = rate * this.#tierPpm
+    const amount = BigInt(count) * price
+    this.sum += amount
+    // The kinds of the schema are those of the ledger in snake_case.
+    const line = { kind: snakeCase(kind) as Line['kind'], count, price: formatExact(price, rateDigits) }
+    this.lines.push({ ...line, amount: formatExact(amount, sumDigits) })
+  }
+
+  fees(kind: FeeKind, count: number, fee: bigint): void {
+    const amount = BigInt(count) * fee
+    this.sum += amount * 10n ** BigInt(sumDigits - nanoDigits)
+    const line = { count, price: formatAmount(fee), amount: formatAmount(amount) }
+    if (kind === 'request' || kind === 'search') this.lines.push({ kind, ...line })
+    else this.lines.push({ kind: 'tool', tool: kind.slice('tool:'.length), ...line })
   }
 }
 
 function computeBill(row: StoredRequest, priceRow: PriceRow): Bill {
   const price: Price = { ...priceFromRow(priceRow), version: priceRow.version }
-  const factorPpm = row.factor_ppm ?? 1_000_000
-  const parts = listBillItems(row, price)
-  const sum = parts.reduce((total, part) => total + BigInt(part.count) * part.price, 0n)
-  const exact = sum * BigInt(factorPpm)
-  const usage = {
+  const factorPpm = row.factor_ppm ?? onePpm
+  const usage: Usage = {
     input: row.prompt_tokens,
     cachedInput: row.cached_tokens,
     cacheWrite: row.cache_write_tokens ?? 0,
@@ -123,16 +146,22 @@ function computeBill(row: StoredRequest, priceRow: PriceRow): Bill {
     output: row.completion_tokens,
     reasoning: row.reasoning_tokens,
     searches: webSearchCount(row),
+    ...usageOfUnits(row.units),
+    ...(row.service_tier === null ? {} : { tier: row.service_tier }),
   }
+  const tierPpm = tierFactor(price, usage.tier) ?? onePpm
+  const parts = new BillLines(tierPpm)
+  visitCosts(price, usage, parts)
+  const exact = parts.sum * BigInt(factorPpm)
   const total = costOf(price, usage, factorPpm)
   const charged = row.cost_nanos
   const after = row.balance_nanos
   return {
-    lines: parts.map(toBillLine),
-    sum: formatExact(sum, weightDigits),
+    lines: parts.lines,
+    sum: formatExact(parts.sum, sumDigits),
     factor: formatFactor(factorPpm),
-    exact: formatExact(exact, weightDigits + factorDigits),
-    rounding: formatExact(total * 10n ** 12n - exact, weightDigits + factorDigits),
+    exact: formatExact(exact, sumDigits + factorDigits),
+    rounding: formatExact(total * scale - exact, sumDigits + factorDigits),
     total: formatAmount(total),
     waived: formatAmount(total - charged),
     charged: formatAmount(charged),
@@ -140,6 +169,8 @@ function computeBill(row: StoredRequest, priceRow: PriceRow): Bill {
     balance_before: after === null ? null : formatAmount(after + charged),
     balance_after: after === null ? null : formatAmount(after),
     price_version: priceRow.version,
+    service_tier: row.service_tier ?? 'default',
+    tier_factor: formatFactor(tierPpm),
   }
 }
 

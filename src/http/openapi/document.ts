@@ -127,6 +127,14 @@ const request = object({
     type: ['string', 'null'],
     description: 'What was requested, as `chat` or `messages`; null if it was rejected.',
   },
+  service_tier: {
+    type: ['string', 'null'],
+    description: 'The service tier that it was billed at; null if nothing was billed.',
+  },
+  units: {
+    type: 'object',
+    description: 'What was billed beside text tokens, such as `input_audio_tokens`; empty if nothing was.',
+  },
   model_served: {
     type: ['string', 'null'],
     description:

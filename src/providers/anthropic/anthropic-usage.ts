@@ -1,6 +1,6 @@
 /** Anthropic's usage: tokens read from and written to the cache are not part of `input_tokens`. */
 import { getCount, hasAnyCount, getObject, getObjects, type Json } from '../json-fields.ts'
-import { createUsage, type TokenUsage } from '../usage.ts'
+import { createUsage, parseServiceTier, type TokenUsage } from '../usage.ts'
 
 function parseCounts(usage: Json): TokenUsage {
   const cachedInput = getCount(usage, 'cache_read_input_tokens')
@@ -34,5 +34,6 @@ export function parseAnthropicUsage(usage: Json | undefined): TokenUsage | null 
     output: sum((each) => each.output),
     reasoning: getCount(details, 'thinking_tokens'),
     searches: getCount(getObject(usage, 'server_tool_use') ?? {}, 'web_search_requests'),
+    tier: parseServiceTier(usage['service_tier']),
   })
 }

@@ -11,7 +11,7 @@ import {
 } from '../json-fields.ts'
 import { geminiFormat } from '../reasoning-details.ts'
 import { createTranslation, ResponseReader } from '../response-translation.ts'
-import { createUsage, type TokenUsage } from '../usage.ts'
+import { createUsage, type Modality, type TokenUsage } from '../usage.ts'
 import { FunctionCallReader, type FunctionCall } from './function-calls.ts'
 
 /** The `usageMetadata`, if it has counts. */
@@ -22,6 +22,22 @@ function usageCounts(body: Json): Json | undefined {
     : undefined
 }
 
+/** Tokens of images and audio; video is counted as images. */
+function parseModality(metadata: Json): { readonly [Name in Modality]?: number } {
+  const count = (list: string, ...kinds: string[]): number =>
+    getObjects(metadata, list)
+      .filter((each) => kinds.includes(getString(each, 'modality') ?? ''))
+      .reduce((sum, each) => sum + getCount(each, 'tokenCount'), 0)
+  return {
+    inputImage: count('promptTokensDetails', 'IMAGE', 'VIDEO'),
+    inputAudio: count('promptTokensDetails', 'AUDIO'),
+    cachedInputImage: count('cacheTokensDetails', 'IMAGE', 'VIDEO'),
+    cachedInputAudio: count('cacheTokensDetails', 'AUDIO'),
+    outputImage: count('candidatesTokensDetails', 'IMAGE', 'VIDEO'),
+    outputAudio: count('candidatesTokensDetails', 'AUDIO'),
+  }
+}
+
 /** Gemini counts thoughts separately from the response, unless the total shows that they are included. */
 function parseGeminiUsage(metadata: Json | undefined): TokenUsage | null {
   if (!metadata) return null
@@ -30,7 +46,13 @@ function parseGeminiUsage(metadata: Json | undefined): TokenUsage | null {
   const reasoning = getCount(metadata, 'thoughtsTokenCount')
   const areInside = reasoning <= written && getCount(metadata, 'totalTokenCount') === input + written
   const output = areInside ? written : written + reasoning
-  return createUsage({ input, cachedInput: getCount(metadata, 'cachedContentTokenCount'), output, reasoning })
+  return createUsage({
+    input,
+    cachedInput: getCount(metadata, 'cachedContentTokenCount'),
+    output,
+    reasoning,
+    modality: parseModality(metadata),
+  })
 }
 
 /** The reason why a prompt was blocked. Its response has no candidates. */

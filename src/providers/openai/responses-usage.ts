@@ -1,6 +1,6 @@
 /** The usage of a response of the Responses API: cached tokens are part of the input, reasoning of the output. */
 import { getCount, getObject, getObjects, getString, hasAnyCount, type Json } from '../json-fields.ts'
-import { createUsage, type TokenUsage } from '../usage.ts'
+import { createUsage, parseServiceTier, type TokenUsage } from '../usage.ts'
 
 /** Is the item a web search? Calls that only open or read a page of an earlier search are none. */
 export function isSearch(item: Json): boolean {
@@ -20,5 +20,6 @@ export function parseResponsesUsage(response: Json): TokenUsage | null {
     output: getCount(usage, 'output_tokens'),
     reasoning: getCount(getObject(usage, 'output_tokens_details') ?? {}, 'reasoning_tokens'),
     searches: getObjects(response, 'output').filter(isSearch).length,
+    tier: parseServiceTier(response['service_tier']),
   })
 }

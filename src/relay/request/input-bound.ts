@@ -5,6 +5,7 @@
 import type { LiveUpstream, PricedModel } from '../../catalog/catalog.ts'
 import { billingLimitsOf, type BillingLimits } from '../../providers/billing-limits.ts'
 import type { CallerRequest } from './caller-format.ts'
+import { isPricedField } from './restricted-fields.ts'
 import { inputEstimateForHold } from './token-estimate.ts'
 
 /** Eight tiles of gpt-4o-mini at high detail (2,833 + 8 × 5,667; OpenAI, "Images and vision"): no known model bills more. */
@@ -39,7 +40,7 @@ export function inputTokensToHold(
 export function inputBound(request: MeasuredRequest, limits: BillingLimits, isSearching: boolean): number {
   const { bytes, embedded } = request
   // What the operator has allowed beyond the usual fields may make the provider read anything.
-  const isOpen = request.restricted.some(({ restriction }) => restriction !== 'search')
+  const isOpen = request.restricted.some((field) => !isPricedField(field))
   if (isSearching || isOpen || embedded.hasReferences) return Infinity
   const parsed = request.parsed()
   const hasInstructions = instructedFields.some((field) => (parsed[field] ?? null) !== null)

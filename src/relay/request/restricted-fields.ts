@@ -16,6 +16,7 @@ import {
   type FieldRule,
   type Restriction,
 } from '../../providers/restricted-fields.ts'
+import { parseServiceTier } from '../../providers/usage.ts'
 import type { ToolSpan } from './tool-scanner.ts'
 
 /** A restricted field of a request. */
@@ -29,6 +30,24 @@ export interface RestrictedField {
   readonly providers?: ReadonlySet<string>
   /** Of a search: the maximum of searches per response that the field states. */
   readonly maxSearches?: number
+  /** Of `service_tier`: the tier that it asks for, which a price may cover. */
+  readonly tier?: string
+  /** Of `modalities`: what it asks for, which a price may cover. */
+  readonly modality?: 'outputAudio'
+}
+
+/** The service tier that a request asks for, unless it is the default one. */
+export function serviceTierOf({
+  restricted,
+}: {
+  readonly restricted: readonly RestrictedField[]
+}): string | undefined {
+  return restricted.length === 0 ? undefined : restricted.find(({ tier }) => tier !== undefined)?.tier
+}
+
+/** What the provider does for the field is charged: by a factor, by a price of its own, or by the search. */
+export function isPricedField({ restriction, tier, modality }: RestrictedField): boolean {
+  return restriction === 'search' || tier !== undefined || modality !== undefined
 }
 
 /** What nearly every request has. */
@@ -73,7 +92,11 @@ function inMember(body: Buffer, member: JsonMember, path: string): RestrictedFie
   if (betaFields.has(key)) return inBetas(value, param)
   const rule = fieldRules.get(key) ?? foreignMaximum
   const restriction = rule.classify ? rule.classify(value) : rule.restriction
-  return restriction === null ? [] : [toField(param, [key], { ...rule, restriction })]
+  if (restriction === null) return []
+  const field = toField(param, [key], { ...rule, restriction })
+  if (param === 'modalities') return [{ ...field, modality: 'outputAudio' }]
+  const tier = param === 'service_tier' ? parseServiceTier(value) : undefined
+  return [tier === undefined ? field : { ...field, tier }]
 }
 
 function toField(

@@ -1,3 +1,6 @@
+import { tierFactor, type Price } from '../../ledger/price.ts'
+import type { Bill } from '../bill.ts'
+
 /** One attempt, as the admin API shows it. */
 export interface AttemptRecord {
   /** The upstream's id. */
@@ -9,6 +12,8 @@ export interface AttemptRecord {
   cost: string | null
   /** The provider reported more usage than the request asked for, or than the model can have. */
   clamped?: true
+  /** The service tier that served it, if the price has no factor for it. */
+  unpriced_tier?: string
   /** Number of web searches, if any. */
   searches?: number
   /** The caller's response has the upstream's name for the model; absent if it is the name that the caller sent. */
@@ -17,4 +22,12 @@ export interface AttemptRecord {
   error?: string
   /** The id under which the upstream knows a failed call. */
   upstream_request_id?: string
+}
+
+/** Adds what the bill says about the provider's response. */
+export function addBill(record: AttemptRecord, { isClamped, usage }: Bill, price: Price): void {
+  const { searches, tier } = usage
+  if (isClamped) record.clamped = true
+  if (searches) record.searches = searches
+  if (tier !== undefined && tierFactor(price, tier) === undefined) record.unpriced_tier = tier
 }

@@ -7,7 +7,7 @@ import type { LiveRoute, PricedModel } from '../../catalog/catalog.ts'
 import { costOf } from '../../ledger/price.ts'
 import { formatAmount } from '../../lib/money.ts'
 import { providerFor } from '../../providers/openai/spoken-apis.ts'
-import type { AttemptRecord } from './attempt-record.ts'
+import { addBill, type AttemptRecord } from './attempt-record.ts'
 import { addFailureDetails } from './failure-details.ts'
 import { boundTimeouts, type AttemptCall } from './attempt-call.ts'
 import { UpstreamAttempt, type AttemptResult } from './attempt.ts'
@@ -290,8 +290,7 @@ export class Failover implements ServedRequest {
     if (!record || !this.attempt || !this.route) return null
     record.outcome = outcome
     record.duration_ms = this.attempt.ageMs
-    if (bill?.isClamped) record.clamped = true
-    if (bill?.usage.searches) record.searches = bill.usage.searches
+    if (bill) addBill(record, bill, this.#context.model.price)
     if (!this.route.cost || !bill) return null
     const cost = costOf(this.route.cost, bill.usage, 1_000_000)
     record.cost = formatAmount(cost)

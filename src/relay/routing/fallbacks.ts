@@ -5,29 +5,39 @@
 import { allowsModel } from '../../accounts/allowlists.ts'
 import type { Caller } from '../../accounts/directory.ts'
 import type { Catalog, PricedModel } from '../../catalog/catalog.ts'
-import type { Price } from '../../ledger/price.ts'
+import { ratesFor, tierFactor, type Price, type TokenRates } from '../../ledger/price.ts'
+import { modalities, modalityNames } from '../../providers/usage.ts'
 
 export const noModels: readonly PricedModel[] = []
 
-function priceComponents(price: Price): bigint[] {
-  const { input, output, cachedInput, cacheWrite, cacheWrite1h, reasoning, perRequest, perSearch } = price
+function ratesOf(rates: TokenRates): bigint[] {
+  const { input, output, cacheWrite, cacheWrite1h, reasoning } = rates
+  const cachedInput = rates.cachedInput ?? input
   const written = cacheWrite ?? input
-  return [
-    input,
-    output,
-    cachedInput ?? input,
-    written,
-    cacheWrite1h ?? written,
-    reasoning ?? output,
-    perRequest,
-    perSearch ?? 0n,
-  ]
+  const parents = { input, output, cachedInput }
+  const media = modalityNames.map((name) => rates.modality?.[name] ?? parents[modalities[name]])
+  return [input, output, cachedInput, written, cacheWrite1h ?? written, reasoning ?? output, ...media]
+}
+
+function areAtMost(amounts: readonly bigint[], maximums: readonly bigint[]): boolean {
+  return amounts.every((amount, index) => amount <= (maximums[index] ?? 0n))
 }
 
 /** True if no usage can cost more at the first price than at the second. */
 export function costsAtMost(price: Price, maximum: Price): boolean {
-  const maxComponents = priceComponents(maximum)
-  return priceComponents(price).every((component, index) => component <= (maxComponents[index] ?? 0n))
+  const lengths = [0, ...[...(price.above ?? []), ...(maximum.above ?? [])].map(({ above }) => above + 1)]
+  const tiers = Object.keys({ ...price.serviceTiers, ...maximum.serviceTiers })
+  const factorOf = (of: Price, tier: string): number => tierFactor(of, tier) ?? 1_000_000
+  return (
+    lengths.every((length) =>
+      areAtMost(ratesOf(ratesFor(price, length)), ratesOf(ratesFor(maximum, length))),
+    ) &&
+    tiers.every((tier) => factorOf(price, tier) <= factorOf(maximum, tier)) &&
+    Object.entries(price.perToolCall ?? {}).every(
+      ([tool, fee]) => fee <= (maximum.perToolCall?.[tool] ?? 0n),
+    ) &&
+    areAtMost([price.perRequest, price.perSearch ?? 0n], [maximum.perRequest, maximum.perSearch ?? 0n])
+  )
 }
 
 /** Why a fallback may not serve; `null` if it may. `caller` null: a caller without restrictions. */

@@ -4,7 +4,7 @@
  */
 import type { LiveUpstream, PricedModel } from '../../catalog/catalog.ts'
 import { apiError, type ApiError } from '../../errors.ts'
-import type { Price } from '../../ledger/price.ts'
+import { tierFactor, type Price } from '../../ledger/price.ts'
 import type { Restriction } from '../../providers/restricted-fields.ts'
 import type { RestrictedField } from '../request/restricted-fields.ts'
 
@@ -12,10 +12,12 @@ import type { RestrictedField } from '../request/restricted-fields.ts'
 export function takesField(
   field: RestrictedField,
   upstream: Pick<LiveUpstream, 'provider' | 'settings'>,
-  price: Pick<Price, 'perSearch'>,
+  price: Pick<Price, 'perSearch' | 'serviceTiers' | 'modality'>,
 ): boolean {
-  const { names, providers, restriction } = field
+  const { names, providers, restriction, tier, modality } = field
   if (providers?.has(upstream.provider) === false) return true
+  if (tierFactor(price, tier) !== undefined) return true
+  if (modality !== undefined && price.modality?.[modality] !== undefined) return true
   if (restriction === 'search' && (price.perSearch ?? null) !== null) return true
   const { allowedFields } = upstream.settings
   return allowedFields !== undefined && names.some((name) => allowedFields.includes(name))
@@ -68,11 +70,16 @@ const reasons: Readonly<Record<Restriction, string>> = {
 /** Anthropic's libraries continue without threads when they find this error code. */
 const threadDetails = { details: { error_code: 'thread_unsupported_request' } }
 
-function restrictedFieldError({ param, restriction }: RestrictedField): ApiError {
-  const remedy =
-    restriction === 'search'
-      ? 'The operator can set a price per search (`per_search`).'
-      : 'The operator can allow it in `allowed_fields` of the upstream.'
+function remedyFor({ restriction, tier, modality }: RestrictedField): string {
+  if (restriction === 'search') return 'The operator can set a price per search (`per_search`).'
+  if (tier !== undefined) return 'The operator can set a factor for the tier (`service_tiers` of the prices).'
+  if (modality !== undefined) return 'The operator can set a price for audio (`output_audio`).'
+  return 'The operator can allow it in `allowed_fields` of the upstream.'
+}
+
+function restrictedFieldError(field: RestrictedField): ApiError {
+  const { param, restriction } = field
+  const remedy = remedyFor(field)
   const message = `Invalid \`${param}\`: ${reasons[restriction]}. ${remedy}`
   return apiError('invalid_request', { param, message, ...(param === 'thread' ? threadDetails : {}) })
 }

@@ -3,7 +3,7 @@
  * rule. It does not change the chunks.
  */
 import { isObject, type Json } from '../../providers/json-fields.ts'
-import { parseUsage, type TokenUsage } from '../../providers/usage.ts'
+import { parseServiceTier, parseUsage, type TokenUsage } from '../../providers/usage.ts'
 import { toBoundedText } from '../../lib/valid-text.ts'
 import { TokenCounter } from '../request/token-estimate.ts'
 
@@ -76,6 +76,8 @@ export class UsageMeter {
   usage: TokenUsage | null = null
   /** The calls of web searches that are seen; at least 1 if pages are cited, which may be all that shows a search. */
   searches = 0
+  /** The service tier that the response names, `default` if it is the default one. */
+  tier: string | null = null
   /** The upstream's finish reason. */
   finishReason: string | null = null
   /** The fields that all chunks of the response share: id, created, model. */
@@ -89,7 +91,7 @@ export class UsageMeter {
   /** Reads a chunk, or a complete response, whose choices have a `message` instead of a `delta`. */
   read(chunk: unknown): ChunkFacts {
     if (!isObject(chunk)) return emptyFacts
-    const { choices, usage } = chunk
+    const { choices, usage, service_tier: tier } = chunk
     this.identity ??= { id: chunk['id'], created: chunk['created'], model: chunk['model'] }
     let hasContent = false
     let hasFinish = false
@@ -108,6 +110,7 @@ export class UsageMeter {
     }
     const found = usage === undefined || usage === null ? null : parseUsage(usage)
     if (found) this.usage = found
+    if (typeof tier === 'string') this.tier = parseServiceTier(tier) ?? 'default'
     if (listsPages(chunk)) this.searches ||= 1
     return {
       hasContent,

@@ -35,6 +35,8 @@ export interface RequestRecord {
   clamped: boolean
   usage_clamped: boolean
   searches: number
+  service_tier: string | null
+  units: Record<string, unknown>
   cost: string
   count: number
   attempts: {
@@ -43,6 +45,7 @@ export interface RequestRecord {
     http_status: number | null
     cost: string | null
     clamped?: true
+    unpriced_tier?: string
     error?: string
     upstream_request_id?: string
   }[]

@@ -35,7 +35,7 @@ export type RegisteredUpstream = ScriptedUpstream & { id: string; name: string }
 
 export interface ModelSettings {
   /** [input, output] per 1,000 tokens, or the admin API's object; default ['0.002', '0.002']. */
-  prices?: [string, string] | Record<string, string>
+  prices?: [string, string] | Record<string, unknown>
   /** In order of priority. */
   upstreams: { name: string }[]
   /** Any other field of the admin API, e.g. `max_output_tokens`. */

@@ -28,6 +28,8 @@ export interface ResponseOptions {
   /** The model in the response; default: the requested model. */
   model?: string
   headers?: Record<string, string>
+  /** Further members of the response, and of each chunk. */
+  fields?: object
 }
 
 /** A successful response, streamed if requested. A stream has its usage after the finish chunk, if requested. */
@@ -208,6 +210,7 @@ function completionBody(
     object: 'chat.completion',
     created: 1_790_000_000,
     model: options.model ?? requestedModel(request),
+    ...options.fields,
     choices: [
       {
         index: 0,
@@ -263,6 +266,7 @@ function completionChunk(
     object: 'chat.completion.chunk',
     created: 1_790_000_000,
     model: options.model ?? requestedModel(request),
+    ...options.fields,
     choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
   }
 }
@@ -278,12 +282,8 @@ function finishReason(options: ResponseOptions): string | null {
 
 function requestsUsage(request: ReceivedRequest): boolean {
   const options = request.json['stream_options']
-  return (
-    typeof options === 'object' &&
-    options !== null &&
-    'include_usage' in options &&
-    options.include_usage === true
-  )
+  const isObject = typeof options === 'object' && options !== null
+  return isObject && 'include_usage' in options && options.include_usage === true
 }
 
 function usageObject(usage: Exclude<Usage, 'absent'>): object | null {

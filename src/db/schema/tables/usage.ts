@@ -48,6 +48,10 @@ export interface RequestsTable {
   fingerprint: string | null
   /** What it asked for; null: it was rejected, or written by a release before 0.7. */
   operation: string | null
+  /** The service tier that it was billed at; null: the default one. */
+  service_tier: string | null
+  /** JSON, as of providers/request-units.ts: what it used beside text tokens; null: nothing. */
+  units: string | null
 }
 
 /** The sums of an account's deleted request rows. */

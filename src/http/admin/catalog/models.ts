@@ -30,7 +30,8 @@ import {
   type Model,
   type ModelPatch,
 } from '../../../catalog/models.ts'
-import { priceHistory, pricesRequired, type PriceInput } from '../../../catalog/prices.ts'
+import { pricesRequired, type PriceInput } from '../../../catalog/price-input.ts'
+import { priceHistory } from '../../../catalog/prices.ts'
 import { modelOperations } from '../../../catalog/operations.ts'
 import { maximumStates } from '../../../catalog/route-maximums.ts'
 import { preferences } from '../../../catalog/routing.ts'
@@ -158,12 +159,18 @@ const modelView = view('model', modelSchema, (model: Model, { catalog }) => ({
   }),
 }))
 
+/** Prices of a model without output. */
+function withoutOutput(prices: z.infer<typeof pricesInput>): z.infer<typeof pricesInput> {
+  const above = prices.above?.map((entry) => ({ output: '0', ...entry }))
+  return { output: '0', ...prices, ...(above ? { above } : {}) }
+}
+
 /** Reads `prices`, or `free` inside it or instead of it; undefined if neither is given. */
 function resolvePrices({ prices, free, operations }: z.infer<typeof modelPatch>): PriceInput | undefined {
   if (prices === undefined) return free === true ? { free } : undefined
   // Embeddings have no output.
   const isInputOnly = operations?.every((each) => each === 'embeddings') === true && prices.free !== true
-  if (free === undefined) return toPriceInput(isInputOnly ? { output: '0', ...prices } : prices)
+  if (free === undefined) return toPriceInput(isInputOnly ? withoutOutput(prices) : prices)
   throw apiError('invalid_request', {
     param: 'prices',
     message: 'Invalid `prices`: cannot be combined with "free".',

@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi'
 import { admin } from '../admin-context.ts'
 import { formatOptionalAmount, parseTime } from '../../api/json-values.ts'
-import { findRequest, requestRecord } from '../../../usage/request-records.ts'
+import { findRequest, requestRecord, unitsCell } from '../../../usage/request-records.ts'
 import { emailsOfAccounts } from '../../../accounts/accounts.ts'
 import { namesOfKeys } from '../../../accounts/keys.ts'
 import type { Db } from '../../../db/db.ts'
@@ -12,7 +12,7 @@ import { formatAmount } from '../../../lib/money.ts'
 import { listRequestRows, type StoredRequest } from '../../../usage/request-pages.ts'
 import { hourMs } from '../../api/time-buckets.ts'
 import { requireAccount } from '../accounts/accounts.ts'
-import { readBill, bill } from '../../api/request-bill.ts'
+import { readBill, bill, units } from '../../api/request-bill.ts'
 import { failure, findFailure } from '../../api/request-failures.ts'
 import { money, time, timeQuery } from '../schemas.ts'
 
@@ -28,6 +28,10 @@ const attempt = z.object({
     .literal(true)
     .optional()
     .meta({ description: 'The reported usage exceeded the request, or what the model can have.' }),
+  unpriced_tier: z.string().optional().meta({
+    description:
+      'The service tier that the upstream used, for which the price has no factor: it was billed as the default tier.',
+  }),
   model_exposed: z.literal(true).optional().meta({
     description:
       "The caller's response has the upstream's name for the model, which is not the one they sent.",
@@ -82,6 +86,10 @@ export const requestSchema = z
     operation: z.string().nullable().meta({
       description: 'What was requested, as `chat` or `messages`; null if it was rejected.',
     }),
+    service_tier: z.string().nullable().meta({
+      description: 'The service tier that it was billed at; null if nothing was billed.',
+    }),
+    units,
     model_served: z.string().nullable().meta({
       description: "The upstream's name for the model in its response; null if it does not say.",
     }),
@@ -193,6 +201,8 @@ export const requestEndpoints = [
       'provider_response_id',
       'fingerprint',
       'operation',
+      'service_tier',
+      { name: 'units', valueOf: (request) => unitsCell(request.units) },
     ],
     async handle({ ctx: { db }, query, page }) {
       const { account, key, model, outcome: ended, request_id: requestId } = query

@@ -10,11 +10,12 @@ import {
   type RequestRowFilter,
   type StoredRequest,
 } from '../../../usage/request-pages.ts'
-import { callersModelServed, wasClamped } from '../../../usage/request-records.ts'
+import { parseUnits } from '../../../providers/request-units.ts'
+import { billedTier, callersModelServed, unitsCell, wasClamped } from '../../../usage/request-records.ts'
 import { money, outcome, time } from '../../api/json-schemas.ts'
 import { parseTime, formatTime } from '../../api/json-values.ts'
 import { parseFrom } from '../../api/time-spans.ts'
-import { bill, readBill } from '../../api/request-bill.ts'
+import { bill, readBill, units } from '../../api/request-bill.ts'
 import { failure, findFailure } from '../../api/request-failures.ts'
 import { currencyColumn, dayColumn } from '../../csv-export.ts'
 import { customer } from '../context.ts'
@@ -41,6 +42,9 @@ const requestSchema = z.object({
   duration_ms: z.number(),
   error_code: z.string().nullable(),
   operation: z.string().nullable(),
+  /** The service tier that it was billed at; null: nothing was billed. */
+  service_tier: z.string().nullable(),
+  units,
   /** The upstream's name for the model; null if the route renames the model, or the upstream does not say. */
   model_served: z.string().nullable(),
   /** The response's id at the provider. */
@@ -77,6 +81,8 @@ function serializeRequest(row: StoredRequest, names: ReadonlyMap<string, string>
     stream: row.stream === 1,
     cache_write_tokens: row.cache_write_tokens ?? 0,
     cost: formatAmount(row.cost_nanos),
+    service_tier: billedTier(row),
+    units: parseUnits(row.units),
     model_served: callersModelServed(row),
   }
 }
@@ -130,6 +136,8 @@ export const requestEndpoints = {
       'provider_response_id',
       'fingerprint',
       'operation',
+      'service_tier',
+      { name: 'units', valueOf: (request) => unitsCell(request.units) },
     ],
     async handle({ ctx, account, query, page }) {
       const { rows, next } = await listRequestRows(ctx.db, toRequestFilter(account, query), page)
