@@ -5,16 +5,36 @@ import { useMessages } from '../../locales/messages.ts'
 import { useAction } from './use-action.ts'
 import { AmountField, Form, useDraft } from './fields.tsx'
 import { isDecimal } from './field-values.ts'
-import { PricePair, priceNames, multiplyPrice, type Prices } from './price-fields.tsx'
+import { PricePair, multiplyPrice, type Prices } from './price-fields.tsx'
 import { Table } from '../tables/table.tsx'
 import { showToast } from '../feedback/toast.tsx'
 
 function multiplyPrices(prices: Prices, factor: string): Prices {
   if (prices.free === true) return prices
-  const changed = priceNames.flatMap((name) => {
-    const price = prices[name]
-    return typeof price === 'string' ? [[name, multiplyPrice(price, factor)] as const] : []
-  })
+  const { per_tool_call: tools, service_tiers: tiers, above, free: _free, ...others } = prices
+  return {
+    ...multiplyEach(others, factor),
+    ...(tools ? { per_tool_call: multiplyEach(tools, factor) } : {}),
+    ...(tiers ? { service_tiers: tiers } : {}),
+    ...(above
+      ? {
+          above: above.map(({ input_tokens, ...rates }) => ({
+            input_tokens,
+            ...multiplyEach(rates, factor),
+          })),
+        }
+      : {}),
+  }
+}
+
+/** Multiplies each price; null and absent ones stay so. */
+function multiplyEach(
+  prices: Readonly<Record<string, string | null | undefined>>,
+  factor: string,
+): Record<string, string> {
+  const changed = Object.entries(prices).flatMap(([name, price]) =>
+    typeof price === 'string' ? [[name, multiplyPrice(price, factor)] as const] : [],
+  )
   return Object.fromEntries(changed)
 }
 

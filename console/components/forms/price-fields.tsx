@@ -1,14 +1,25 @@
 /** Prices per 1,000 tokens: as form fields, as text, and as a diff. */
-import { Checkbox } from '@mantine/core'
+import { Checkbox, Textarea } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { Model } from '../../api/contract.ts'
 import { useMessages } from '../../locales/messages.ts'
 import { AmountField } from './fields.tsx'
 import { isDecimal } from './field-values.ts'
 import { fromNanos, toNanos } from '../format.ts'
+import { aboveFrom, entriesFrom, textOfAbove, textOfEntries } from './price-text.ts'
 import { Money, UnknownAmount } from '../tables/format-cells.tsx'
 
 export type Prices = Model['prices']
+
+/** Tokens of images and audio. */
+export const mediaNames = [
+  'input_image',
+  'input_audio',
+  'cached_input_image',
+  'cached_input_audio',
+  'output_image',
+  'output_audio',
+] as const
 
 export const priceNames = [
   'input',
@@ -17,11 +28,15 @@ export const priceNames = [
   'cache_write',
   'cache_write_1h',
   'reasoning',
+  ...mediaNames,
   'per_request',
   'per_search',
 ] as const
 export type PriceName = (typeof priceNames)[number]
-export type PriceDraft = Record<PriceName, string> & { free: string }
+/** Prices that have a line of text for each entry. */
+export const listNames = ['service_tiers', 'per_tool_call', 'above'] as const
+export type ListName = (typeof listNames)[number]
+export type PriceDraft = Record<PriceName | ListName, string> & { free: string }
 
 export function priceDraftFrom(prices: Prices | null): PriceDraft {
   return {
@@ -31,11 +46,22 @@ export function priceDraftFrom(prices: Prices | null): PriceDraft {
     cache_write: prices?.cache_write ?? '',
     cache_write_1h: prices?.cache_write_1h ?? '',
     reasoning: prices?.reasoning ?? '',
+    input_image: prices?.input_image ?? '',
+    input_audio: prices?.input_audio ?? '',
+    cached_input_image: prices?.cached_input_image ?? '',
+    cached_input_audio: prices?.cached_input_audio ?? '',
+    output_image: prices?.output_image ?? '',
+    output_audio: prices?.output_audio ?? '',
     per_request: prices?.per_request ?? '',
     per_search: prices?.per_search ?? '',
+    service_tiers: textOfEntries(prices?.service_tiers),
+    per_tool_call: textOfEntries(prices?.per_tool_call),
+    above: textOfAbove(prices?.above),
     free: prices?.free === true ? 'yes' : '',
   }
 }
+
+const parsers = { service_tiers: entriesFrom, per_tool_call: entriesFrom, above: aboveFrom }
 
 /** The API's representation; an empty price inherits that of its parent kind. */
 export function pricesFromDraft(draft: PriceDraft): Prices {
@@ -44,11 +70,30 @@ export function pricesFromDraft(draft: PriceDraft): Prices {
     const text = draft[name].trim()
     return text === '' ? [] : [[name, text] as const]
   })
-  return Object.fromEntries(given)
+  const tiers = entriesFrom(draft.service_tiers) ?? {}
+  const tools = entriesFrom(draft.per_tool_call) ?? {}
+  const above = aboveFrom(draft.above) ?? []
+  const prices: Prices = Object.fromEntries(given)
+  return {
+    ...prices,
+    ...(Object.keys(tiers).length > 0 ? { service_tiers: tiers } : {}),
+    ...(Object.keys(tools).length > 0 ? { per_tool_call: tools } : {}),
+    ...(above.length > 0 ? { above } : {}),
+  }
 }
+
+/** An entry of each list. */
+const examples = {
+  service_tiers: 'flex 0.5',
+  per_tool_call: 'file_search 0.02',
+  above: '200000 input 0.02 output 0.04',
+}
+
+const isValidList = (name: ListName, text: string): boolean => parsers[name](text) !== null
 
 export function hasPrices(draft: PriceDraft): boolean {
   if (draft.free !== '') return true
+  if (!listNames.every((name) => isValidList(name, draft[name]))) return false
   return isDecimal(draft.input) && isDecimal(draft.output) && !draft.input.startsWith('-')
 }
 
@@ -59,7 +104,7 @@ export interface PriceFieldsProps {
 }
 
 export function PriceFields(props: PriceFieldsProps) {
-  const t = useMessages('catalog').prices
+  const t = useMessages('prices').form
   return (
     <fieldset className="field-group">
       <legend>{t.legend}</legend>
@@ -75,7 +120,7 @@ export interface PriceInputsProps extends PriceFieldsProps {
 }
 
 export function PriceInputs({ draft, set, fieldError, isRequired }: PriceInputsProps) {
-  const t = useMessages('catalog').prices
+  const t = useMessages('prices').form
   const field = (name: PriceName) => (
     <AmountField
       key={name}
@@ -84,6 +129,20 @@ export function PriceInputs({ draft, set, fieldError, isRequired }: PriceInputsP
       required={isRequired && (name === 'input' || name === 'output')}
       value={draft[name]}
       error={fieldError(`prices.${name}`)}
+      onChange={(event) => set(name, event.currentTarget.value)}
+    />
+  )
+  const list = (name: ListName) => (
+    <Textarea
+      key={name}
+      label={t[name]}
+      description={t.listHints[name]}
+      placeholder={examples[name]}
+      name={name}
+      autosize
+      autoComplete="off"
+      value={draft[name]}
+      error={isValidList(name, draft[name]) ? fieldError(`prices.${name}`) : t.invalidList}
       onChange={(event) => set(name, event.currentTarget.value)}
     />
   )
@@ -105,6 +164,10 @@ export function PriceInputs({ draft, set, fieldError, isRequired }: PriceInputsP
             <p className="muted">{t.moreLead}</p>
             <div className="fields">{priceNames.slice(2).map((name) => field(name))}</div>
           </details>
+          <details className="disclosure" open={listNames.some((name) => draft[name] !== '')}>
+            <summary>{t.lists}</summary>
+            <div className="stack">{listNames.map((name) => list(name))}</div>
+          </details>
         </>
       )}
     </>
@@ -113,7 +176,7 @@ export function PriceInputs({ draft, set, fieldError, isRequired }: PriceInputsP
 
 /** `¥0.002 / ¥0.008`, or a tag for a free model. */
 export function PricePair({ prices }: { readonly prices: Prices }) {
-  const { free } = useMessages('catalog').prices
+  const { free } = useMessages('prices').form
   if (prices.free === true) return <span className="tag">{free}</span>
   return (
     <span className="nowrap">
@@ -163,13 +226,14 @@ export interface PriceChangeProps {
 
 /** Old → new for each changed price. */
 export function PriceChange({ before, after }: PriceChangeProps): ReactNode {
-  const t = useMessages('catalog').prices
+  const t = useMessages('prices').form
   const old = priceDraftFrom(before)
   const rows = priceNames.filter((name) => old[name] !== after[name].trim())
+  const lists = listNames.filter((name) => old[name] !== after[name].trim())
   if ((old.free !== '') !== (after.free !== '')) {
     return <p>{after.free === '' ? t.noLongerFree : t.nowFree}</p>
   }
-  if (after.free !== '' || rows.length === 0) return <p className="muted">{t.noChange}</p>
+  if (after.free !== '' || rows.length + lists.length === 0) return <p className="muted">{t.noChange}</p>
   return (
     <table className="table plain-table" aria-label={t.change}>
       <tbody>
@@ -185,6 +249,16 @@ export function PriceChange({ before, after }: PriceChangeProps): ReactNode {
               {old[name] !== '' && isDecimal(after[name])
                 ? formatPercentChange(old[name], after[name].trim())
                 : ''}
+            </td>
+          </tr>
+        ))}
+        {lists.map((name) => (
+          <tr key={name}>
+            <th scope="row">{t[name]}</th>
+            <td className="preserved">{old[name] === '' ? t.noList : old[name]}</td>
+            <td>→</td>
+            <td className="preserved" colSpan={2}>
+              {after[name].trim() === '' ? t.noList : after[name].trim()}
             </td>
           </tr>
         ))}

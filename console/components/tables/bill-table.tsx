@@ -6,7 +6,7 @@ import { formatNumber } from '../format.ts'
 import { Money } from './format-cells.tsx'
 
 export function BillTable({ bill }: { readonly bill: Bill }) {
-  const t = useMessages('account').bill
+  const t = useMessages('prices').bill
   const isScaled = bill.factor !== '1'
   return (
     <div className="table-container">
@@ -26,10 +26,10 @@ export function BillTable({ bill }: { readonly bill: Bill }) {
           </tr>
         </thead>
         <tbody>
-          {bill.lines.map(({ kind, count, price, amount }) => (
-            <tr key={kind}>
+          {bill.lines.map(({ kind, tool, count, price, amount }) => (
+            <tr key={tool ?? kind}>
               <td className="primary" data-label={t.item}>
-                {t.kinds[kind]}
+                {tool === undefined ? t.kinds[kind] : t.tool(tool)}
               </td>
               <td className="numeric" data-label={t.count}>
                 {formatNumber(count)}
@@ -38,7 +38,7 @@ export function BillTable({ bill }: { readonly bill: Bill }) {
                 <span>
                   <Money amount={price} />{' '}
                   <span className="muted">
-                    {kind === 'request' || kind === 'search' ? t.each : t.perThousand}
+                    {kind === 'request' || kind === 'search' || kind === 'tool' ? t.each : t.perThousand}
                   </span>
                 </span>
               </td>
@@ -77,6 +77,7 @@ export function BillTable({ bill }: { readonly bill: Bill }) {
           {t.held} <Money amount={bill.hold} />
           {t.thenCharged} <Money amount={bill.charged} />
           {bill.price_version !== null && ` · ${t.version(bill.price_version)}`}
+          {bill.service_tier !== 'default' && ` · ${t.tier(bill.service_tier, bill.tier_factor)}`}
         </p>
         {bill.balance_before !== null && bill.balance_after !== null && (
           <p>

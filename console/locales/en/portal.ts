@@ -15,6 +15,8 @@ export const portal = {
     cached: 'Cached input',
     perRequest: 'Per request',
     perSearch: 'per web search',
+    perCall: (tool: string) => `per call of ${tool}`,
+    above: (tokens: string) => `over ${tokens} input tokens:`,
     context: 'Context',
     successRate: 'Success rate, 24 h',
     noTraffic: 'No recent traffic',

@@ -14,6 +14,8 @@ export const portal: typeof english = {
     cached: '缓存命中输入',
     perRequest: '每次请求',
     perSearch: '/ 次联网搜索',
+    perCall: (tool: string) => `每次 ${tool} 调用`,
+    above: (tokens: string) => `输入超过 ${tokens} Token：`,
     context: '上下文长度',
     successRate: '成功率（24 小时）',
     noTraffic: '近期无请求',

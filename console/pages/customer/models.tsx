@@ -7,6 +7,7 @@ import { offeredModelsQuery, refreshMs } from '../../api/account-queries.ts'
 import { formatCompact, formatDuration, formatNumber, formatSuccessRate } from '../../components/format.ts'
 import { QueryBoundary } from '../../components/feedback/query-boundary.tsx'
 import { EmptyState } from '../../components/feedback/empty-state.tsx'
+import { mediaNames } from '../../components/forms/price-fields.tsx'
 import { Page } from '../../components/layout/page.tsx'
 import { CopyButton, Money, StatusLabel } from '../../components/tables/format-cells.tsx'
 import { Table } from '../../components/tables/table.tsx'
@@ -48,6 +49,36 @@ export function SuccessRate({ share }: { readonly share: number | null }) {
   return <StatusLabel tone={share < 0.95 ? 'danger' : tone}>{formatSuccessRate(share)}</StatusLabel>
 }
 
+interface UnitPricesProps {
+  readonly prices: OfferedModel['prices']
+}
+
+/** The prices of requests with a longer input. */
+function LongPrices({ prices, of }: UnitPricesProps & { readonly of: 'input' | 'output' }) {
+  const t = useMessages('portal').models
+  return prices.above.map((rates) => (
+    <small key={rates.input_tokens}>
+      {t.above(formatCompact(rates.input_tokens))} <Money amount={rates[of]} />
+    </small>
+  ))
+}
+
+/** The prices of images and audio. */
+function MediaPrices({ prices, isOutput }: UnitPricesProps & { readonly isOutput: boolean }) {
+  const t = useMessages('prices').form
+  const names = mediaNames.filter((name) => name.startsWith('output') === isOutput)
+  return names.map((name) => {
+    const amount = prices.media[name]
+    return (
+      amount !== undefined && (
+        <small key={name}>
+          {t[name]} <Money amount={amount} />
+        </small>
+      )
+    )
+  })
+}
+
 function ModelTable({ models }: { readonly models: readonly OfferedModel[] }) {
   const t = useMessages('portal').models
   const price = (amount: string | null) => (amount === null ? '–' : <Money amount={amount} />)
@@ -70,12 +101,24 @@ function ModelTable({ models }: { readonly models: readonly OfferedModel[] }) {
         {
           header: t.input,
           numeric: true,
-          cell: ({ free, prices }) => (free ? <span className="tag">{t.free}</span> : price(prices.input)),
+          cell: ({ free, prices }) => (
+            <>
+              {free ? <span className="tag">{t.free}</span> : price(prices.input)}
+              <LongPrices prices={prices} of="input" />
+              <MediaPrices prices={prices} isOutput={false} />
+            </>
+          ),
         },
         {
           header: t.output,
           numeric: true,
-          cell: ({ free, prices }) => (free ? '' : price(prices.output)),
+          cell: ({ free, prices }) => (
+            <>
+              {free ? '' : price(prices.output)}
+              <LongPrices prices={prices} of="output" />
+              <MediaPrices prices={prices} isOutput />
+            </>
+          ),
         },
         {
           header: t.cached,
@@ -95,6 +138,16 @@ function ModelTable({ models }: { readonly models: readonly OfferedModel[] }) {
                   {price(prices.per_search)} {t.perSearch}
                 </small>
               )}
+              {Object.entries(prices.per_tool_call).map(([tool, amount]) => (
+                <small key={tool}>
+                  {price(amount)} {t.perCall(tool)}
+                </small>
+              ))}
+              {Object.entries(prices.service_tiers).map(([tier, factor]) => (
+                <small key={tier}>
+                  {tier} × {factor}
+                </small>
+              ))}
             </>
           ),
         },

@@ -2,6 +2,29 @@
 import { chooseAction } from './console-steps.ts'
 import { createId, fill, type EditForm, type FormContext } from './edit-form.ts'
 
+/** One above the other, so that no two are equal. */
+const longRates = {
+  input: '0.000000031',
+  output: '0.000000032',
+  cached_input: '0.000000033',
+  cache_write: '0.000000034',
+  cache_write_1h: '0.000000035',
+  reasoning: '0.000000036',
+  input_image: '0.000000037',
+  input_audio: '0.000000038',
+  cached_input_image: '0.000000039',
+  cached_input_audio: '0.000000041',
+  output_image: '0.000000042',
+  output_audio: '0.000000043',
+}
+const doubled = (rates: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(rates).map(([name, rate]) => [
+      name,
+      `0.0000000${Number(rate.slice(-2)) * 2}`.replace(/0$/, ''),
+    ]),
+  )
+
 const prices = {
   input: '0.000000001',
   output: '0.123456789',
@@ -9,8 +32,17 @@ const prices = {
   cache_write: '0.100000007',
   cache_write_1h: '0.200000009',
   reasoning: '0.987654321',
+  input_image: '0.000000011',
+  input_audio: '0.000000013',
+  cached_input_image: '0.000000015',
+  cached_input_audio: '0.000000017',
+  output_image: '0.000000019',
+  output_audio: '0.000000021',
   per_request: '1.000000001',
   per_search: '2.999999999',
+  per_tool_call: { file_search: '0.000000023' },
+  above: [{ input_tokens: 200_000, ...longRates }],
+  service_tiers: { flex: '0.5', priority: '2.5' },
 }
 const costs = { ...prices, currency: 'USD', rate: '7.123456' }
 const doubledPrices = {
@@ -20,8 +52,17 @@ const doubledPrices = {
   cache_write: '0.200000014',
   cache_write_1h: '0.400000018',
   reasoning: '1.975308642',
+  input_image: '0.000000022',
+  input_audio: '0.000000026',
+  cached_input_image: '0.00000003',
+  cached_input_audio: '0.000000034',
+  output_image: '0.000000038',
+  output_audio: '0.000000042',
   per_request: '2.000000002',
   per_search: '5.999999998',
+  per_tool_call: { file_search: '0.000000046' },
+  above: [{ input_tokens: 200_000, ...doubled(longRates) }],
+  service_tiers: { flex: '0.5', priority: '2.5' },
 }
 
 async function createUpstream({ server }: FormContext): Promise<string> {

@@ -108,7 +108,7 @@ function ModelContent({ model }: { readonly model: Model }) {
 
 function PriceHistory({ model }: { readonly model: Model }) {
   const t = useMessages('catalog').models
-  const prices = useMessages('catalog').prices
+  const prices = useMessages('prices').form
   const history = useQuery({
     queryKey: ['admin', 'prices', model.id],
     queryFn: () => get<ListPage<PriceVersion>>(`/admin/models/${encodeURIComponent(model.id)}/prices`),

@@ -4,7 +4,8 @@ import { modelOperations } from '../../../catalog/operations.ts'
 import type { PricedModel } from '../../../catalog/catalog.ts'
 import type { Account } from '../../../accounts/accounts.ts'
 import { sumByModelSince, successRate, totalOf } from '../../../health/availability.ts'
-import { formatPrice, formatAmount } from '../../../lib/money.ts'
+import { snakeCase } from '../../../db/audit-changes.ts'
+import { formatPrice, formatAmount, formatFactor } from '../../../lib/money.ts'
 import { loadLatency } from '../../../usage/latency.ts'
 import type { AppContext } from '../../app-context.ts'
 import { money } from '../../api/json-schemas.ts'
@@ -17,7 +18,7 @@ export const modelSchema = z.object({
   max_output_tokens: z.int().nullable(),
   operations: z.array(z.enum(modelOperations)),
   free: z.boolean(),
-  /** Per 1,000 tokens with this account's factor; `per_request` and `per_search` per unit. null: priced as its parent. */
+  /** Per 1,000 tokens with this account's factor; `per_…` per unit. null or absent: priced as its parent, or nothing. */
   prices: z.object({
     input: money,
     output: money,
@@ -26,6 +27,13 @@ export const modelSchema = z.object({
     reasoning: money.nullable(),
     per_request: money,
     per_search: money,
+    /** Tokens of images and audio, such as `input_audio`. */
+    media: z.record(z.string(), money),
+    per_tool_call: z.record(z.string(), money),
+    /** Token prices of requests with more input tokens. */
+    above: z.array(z.object({ input_tokens: z.int(), input: money, output: money })),
+    /** Factors on the token prices. */
+    service_tiers: z.record(z.string(), z.string()),
   }),
   /** Success rate over the current hour and the 23 before it, without errors of callers; null: no requests. */
   success: z.number().nullable(),
@@ -52,11 +60,26 @@ function applyFactor(nanos: bigint, factorPpm: number): bigint {
   return (nanos * BigInt(factorPpm) + onePpm - 1n) / onePpm
 }
 
+function mapEntries<Value>(
+  record: Readonly<Record<string, Value>>,
+  convert: (name: string, value: Value) => [name: string, text: string],
+): Record<string, string> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => convert(name, value)))
+}
+
+const ratesIn = ({ input, output }: { readonly input: bigint; readonly output: bigint }): bigint[] => [
+  input,
+  output,
+]
+
 function serializePrices({ price }: PricedModel, factorPpm: number): Pick<Model, 'free' | 'prices'> {
   const per1K = (nanos: bigint): string => formatPrice(applyFactor(nanos, factorPpm))
   const optional = (nanos: bigint | null): string | null => (nanos === null ? null : per1K(nanos))
+  const perUnit = (nanos: bigint): string => formatAmount(applyFactor(nanos, factorPpm))
   const { input, output, cachedInput, cacheWrite, reasoning, perRequest, perSearch } = price
-  const parts = [input, output, cachedInput, cacheWrite, reasoning, perRequest, perSearch ?? 0n]
+  const { modality = {}, perToolCall = {}, above = [], serviceTiers = {} } = price
+  const units = [...Object.values(modality), ...Object.values(perToolCall), ...above.flatMap(ratesIn)]
+  const parts = [input, output, cachedInput, cacheWrite, reasoning, perRequest, perSearch ?? 0n, ...units]
   return {
     free: parts.every((part) => part === null || part === 0n),
     prices: {
@@ -65,8 +88,16 @@ function serializePrices({ price }: PricedModel, factorPpm: number): Pick<Model,
       cached_input: optional(cachedInput),
       cache_write: optional(cacheWrite),
       reasoning: optional(reasoning),
-      per_request: formatAmount(applyFactor(perRequest, factorPpm)),
-      per_search: formatAmount(applyFactor(perSearch ?? 0n, factorPpm)),
+      per_request: perUnit(perRequest),
+      per_search: perUnit(perSearch ?? 0n),
+      media: mapEntries(modality, (name, nanos) => [snakeCase(name), per1K(nanos)]),
+      per_tool_call: mapEntries(perToolCall, (name, nanos) => [name, perUnit(nanos)]),
+      above: above.map((rates) => ({
+        input_tokens: rates.above,
+        input: per1K(rates.input),
+        output: per1K(rates.output),
+      })),
+      service_tiers: mapEntries(serviceTiers, (name, ppm) => [name, formatFactor(ppm)]),
     },
   }
 }
