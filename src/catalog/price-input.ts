@@ -217,3 +217,32 @@ export function convertPrice(price: Price, convert: (nanos: bigint) => bigint): 
   }
   return inside(price) as Price
 }
+
+/** Prices under the names that they have in JSON. */
+export function pricesJson(input: DecimalPrices | { readonly free: true }) {
+  if ('free' in input) return { free: true as const }
+  const { perRequest = null, perSearch = null, perToolCall, above, serviceTiers, ...rates } = input
+  return {
+    ...serializeRates(rates),
+    per_request: perRequest,
+    per_search: perSearch,
+    ...(above
+      ? {
+          above: above.map(({ inputTokens, ...each }) => ({
+            input_tokens: inputTokens,
+            ...serializeRates(each),
+          })),
+        }
+      : {}),
+    ...(serviceTiers ? { service_tiers: serviceTiers } : {}),
+    ...(perToolCall ? { per_tool_call: perToolCall } : {}),
+  }
+}
+
+const noRates = { cached_input: null, cache_write: null, cache_write_1h: null, reasoning: null }
+
+function serializeRates({ input, output, ...others }: DecimalRates) {
+  const fields = Object.entries(others).filter(([, rate]) => typeof rate === 'string')
+  const named = Object.fromEntries(fields.map(([name, rate]) => [snakeCase(name), rate]))
+  return { input, output, ...noRates, ...named }
+}

@@ -25,6 +25,22 @@ describe('price lists', () => {
     assert.equal(parsePrice(tenfold.prices.input ?? ''), 10n * parsePrice(listed.prices.input ?? ''))
   })
 
+  test('prices above a length of the input – are complete, and media and searches have theirs', () => {
+    const listed = (provider: string, model: string) =>
+      priceListOf(provider, 1_000_000, '2026-11-21')?.find(({ id }) => id === model)?.prices ??
+      assert.fail(model)
+    const long = toPrice(listed('openai', 'gpt-5.4'))
+    assert.deepEqual(
+      long.above?.map(({ above, input, output, cachedInput }) => [above, input, output, cachedInput]),
+      [[271_999, 5_000_000_000n, 22_500_000_000n, 500_000_000n]],
+    )
+    const claude = toPrice(listed('anthropic', 'claude-sonnet-4-5'))
+    assert.deepEqual(
+      [claude.perSearch, claude.cacheWrite1h, claude.above?.length],
+      [10_000_000n, 6_000_000_000n, 1],
+    )
+  })
+
   test('dated and hourly prices – apply as of the date, at their highest', () => {
     const at = (date: string) =>
       priceListOf('mistral', 1_000_000, date)?.find(({ id }) => id === 'mistral-medium-latest')

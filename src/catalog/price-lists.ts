@@ -35,7 +35,7 @@ const listIds: Readonly<Record<string, string>> = {
 export const listedProviders: readonly string[] = Object.keys(listIds)
 
 /** Pricing details that a single number cannot express. */
-export type Remark = 'more_for_long_prompts' | 'changes_by_the_hour' | 'charges_beside_tokens'
+export type Remark = 'changes_by_the_hour' | 'charges_beside_tokens'
 
 export interface ListedModel {
   /** The provider's name for the model, as in `routes[].model`. */
@@ -48,12 +48,30 @@ export interface ListedModel {
 }
 
 const partsPerMillion = 1_000_000n
-const tokenPrices = new Set([
-  'input_mtok',
-  'output_mtok',
-  'cache_read_mtok',
-  'cache_write_mtok',
-  'cache_write_1h_mtok',
+/** Token prices, by our name and that of the lists. */
+const tokenPrices = {
+  input: 'input_mtok',
+  output: 'output_mtok',
+  cachedInput: 'cache_read_mtok',
+  cacheWrite: 'cache_write_mtok',
+  cacheWrite1h: 'cache_write_1h_mtok',
+  reasoning: 'output_reasoning_mtok',
+  inputImage: 'input_image_mtok',
+  inputAudio: 'input_audio_mtok',
+  cachedInputImage: 'cache_image_read_mtok',
+  cachedInputAudio: 'cache_audio_read_mtok',
+  outputImage: 'output_image_mtok',
+  outputAudio: 'output_audio_mtok',
+} as const
+/** Prices of a thousand requests, searches and calls of a tool. */
+const requestPrice = 'requests_kcount'
+const searchPrice = 'web_searches_kcount'
+const fileSearchPrice = 'storage_searches_kcount'
+const knownPrices = new Set<string>([
+  ...Object.values(tokenPrices),
+  requestPrice,
+  searchPrice,
+  fileSearchPrice,
 ])
 
 /** The prices on a date, at the most expensive time of day, and whether they change by the hour. */
@@ -77,51 +95,83 @@ function pricesOn(
   return { prices: byPrice[0]?.prices ?? {}, changesByHour: current.length > 1 }
 }
 
-function basePrice(price: number | TieredPrices | undefined): number {
+type ListedPrice = number | TieredPrices | undefined
+
+function basePrice(price: ListedPrice): number {
   return typeof price === 'object' ? price.base : (price ?? 0)
 }
 
-/**
- * Converts dollars per million tokens to the platform's currency per 1,000 tokens, rounded up to a nano per
- * million.
- */
-function per1K(price: number | TieredPrices | undefined, ratePpm: number): string | undefined {
-  if (price === undefined) return undefined
-  const nanos = parseAmount(basePrice(price).toFixed(9)) * BigInt(ratePpm)
-  return formatPrice((nanos + partsPerMillion - 1n) / partsPerMillion)
+/** The price of requests with more input tokens than `start`. */
+function priceAbove(price: ListedPrice, start: number): number | undefined {
+  if (typeof price !== 'object') return price
+  return price.tiers.findLast((tier) => tier.start <= start)?.price ?? price.base
+}
+
+/** Converts dollars to nanos of the platform's currency, rounded up. */
+function toNanos(dollars: number, ratePpm: number): bigint {
+  return (parseAmount(dollars.toFixed(9)) * BigInt(ratePpm) + partsPerMillion - 1n) / partsPerMillion
+}
+
+/** The prices per 1,000 tokens of those that the list has. */
+function toRates(
+  priceOf: (name: string) => number | undefined,
+  ratePpm: number,
+): Partial<Record<keyof typeof tokenPrices, string>> {
+  const rates = Object.entries(tokenPrices).flatMap(([name, listed]) => {
+    const dollars = priceOf(listed)
+    return dollars === undefined ? [] : [[name, formatPrice(toNanos(dollars, ratePpm))] as const]
+  })
+  return Object.fromEntries(rates)
+}
+
+/** `null`: the model is not priced by tokens of both kinds. */
+function toPrices(prices: ModelPrice, ratePpm: number): PriceInput | null {
+  const listed = (name: string): ListedPrice => prices[name]
+  const { input, output, ...others } = toRates(
+    (name) => (listed(name) === undefined ? undefined : basePrice(listed(name))),
+    ratePpm,
+  )
+  if (input === undefined || output === undefined) return null
+  const fee = (name: string): string | undefined =>
+    listed(name) === undefined ? undefined : formatAmount(toNanos(basePrice(listed(name)) / 1000, ratePpm))
+  const starts = Object.values(tokenPrices).flatMap((name) => {
+    const price = listed(name)
+    return typeof price === 'object' ? price.tiers.map(({ start }) => start) : []
+  })
+  const above = [...new Set(starts)].toSorted((left, right) => left - right)
+  const fileSearch = fee(fileSearchPrice)
+  return {
+    input,
+    output,
+    ...others,
+    perRequest: fee(requestPrice),
+    perSearch: fee(searchPrice),
+    ...(fileSearch === undefined ? {} : { perToolCall: { file_search: fileSearch } }),
+    ...(above.length === 0
+      ? {}
+      : {
+          above: above.map((start) => ({
+            inputTokens: start,
+            input,
+            output,
+            ...toRates((name) => priceAbove(listed(name), start), ratePpm),
+          })),
+        }),
+  }
 }
 
 function toListedModel(model: ModelInfo, ratePpm: number, date: string): ListedModel | null {
-  const { prices, changesByHour } = pricesOn(model, date)
-  const [input, output] = [per1K(prices['input_mtok'], ratePpm), per1K(prices['output_mtok'], ratePpm)]
-  if (input === undefined || output === undefined) return null
-  const searches = prices['requests_kcount']
+  const { prices: listed, changesByHour } = pricesOn(model, date)
+  const prices = toPrices(listed, ratePpm)
+  if (prices === null) return null
   const remarks: Remark[] = []
-  if (Object.values(prices).some((price) => typeof price === 'object')) remarks.push('more_for_long_prompts')
   if (changesByHour) remarks.push('changes_by_the_hour')
-  const otherCharges = Object.keys(prices).filter(
-    (name) => !tokenPrices.has(name) && name !== 'requests_kcount',
-  )
-  if (otherCharges.length > 0) remarks.push('charges_beside_tokens')
+  if (Object.keys(listed).some((name) => !knownPrices.has(name))) remarks.push('charges_beside_tokens')
   return {
     id: model.id,
     title: model.name ?? model.id,
     contextTokens: model.context_window ?? null,
-    prices: {
-      input,
-      output,
-      cachedInput: per1K(prices['cache_read_mtok'], ratePpm),
-      cacheWrite: per1K(prices['cache_write_mtok'], ratePpm),
-      perRequest:
-        searches === undefined
-          ? undefined
-          : formatAmount(
-              (parseAmount((basePrice(searches) / 1000).toFixed(9)) * BigInt(ratePpm) +
-                partsPerMillion -
-                1n) /
-                partsPerMillion,
-            ),
-    },
+    prices,
     remarks,
   }
 }

@@ -46,7 +46,7 @@ function withPrices(command: Command): Command {
 }
 
 /** The prices in a request body, by option; `PriceInput` has the same names. */
-export const priceFields = {
+const priceFields = {
   input: 'input',
   output: 'output',
   cachedInput: 'cached_input',

@@ -2,11 +2,11 @@
 
 import type { Command } from 'commander'
 import { listedProviders, priceListOf } from '../../catalog/price-lists.ts'
+import { pricesJson } from '../../catalog/price-input.ts'
 import { referenceModels, type ReferenceModel } from '../../catalog/reference-models.ts'
 import { parseFactor } from '../../lib/money.ts'
 import { listAll, withAdminClient, type AdminClient } from '../admin-client.ts'
-import { bodyFrom, withJsonOption, parseList } from '../options.ts'
-import { priceFields } from './model.ts'
+import { withJsonOption, parseList } from '../options.ts'
 import { formatRows, printResult, UsageError, type Fields, type OutputOptions } from '../output.ts'
 
 interface SeedOptions extends OutputOptions {
@@ -70,7 +70,7 @@ function parseNames(entries: readonly string[] = []): ReadonlyMap<string, string
 }
 
 function modelBody(model: SeedModel, options: SeedOptions, names: ReadonlyMap<string, string>): Fields {
-  const prices = bodyFrom(model.prices ?? {}, { free: 'free', ...priceFields })
+  const prices = model.prices && pricesJson(model.prices)
   return {
     id: model.id,
     context_tokens: model.contextTokens,

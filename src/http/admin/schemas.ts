@@ -5,15 +5,8 @@
 import { z } from '@hono/zod-openapi'
 import { view } from '../api/define-endpoints.ts'
 import type { UpstreamCosts } from '../../catalog/costs.ts'
-import {
-  pricesRequired,
-  toDecimalPrices,
-  type DecimalPrices,
-  type DecimalRates,
-  type PriceInput,
-} from '../../catalog/price-input.ts'
+import { pricesJson, pricesRequired, toDecimalPrices, type PriceInput } from '../../catalog/price-input.ts'
 import type { Price } from '../../catalog/prices.ts'
-import { snakeCase } from '../../db/audit-changes.ts'
 import { apiError } from '../../errors.ts'
 import { fieldsOf } from '../../db/row-fields.ts'
 import { money, perLimit } from '../api/json-schemas.ts'
@@ -172,37 +165,7 @@ function requirePrice(price: string | undefined, param: string): string {
 }
 
 export function serializePrice(price: Price): z.infer<typeof pricesSchema> {
-  return serializePriceInput(toDecimalPrices(price))
-}
-
-export function serializePriceInput(
-  input: DecimalPrices | { readonly free: true },
-): z.infer<typeof pricesSchema> {
-  if ('free' in input) return { free: true }
-  const { perRequest = null, perSearch = null, perToolCall, above, serviceTiers, ...rates } = input
-  return {
-    ...serializeRates(rates),
-    per_request: perRequest,
-    per_search: perSearch,
-    ...(above
-      ? {
-          above: above.map(({ inputTokens, ...each }) => ({
-            input_tokens: inputTokens,
-            ...serializeRates(each),
-          })),
-        }
-      : {}),
-    ...(serviceTiers ? { service_tiers: serviceTiers } : {}),
-    ...(perToolCall ? { per_tool_call: perToolCall } : {}),
-  }
-}
-
-const noRates = { cached_input: null, cache_write: null, cache_write_1h: null, reasoning: null }
-
-function serializeRates({ input, output, ...others }: DecimalRates) {
-  const fields = Object.entries(others).filter(([, rate]) => typeof rate === 'string')
-  const named = Object.fromEntries(fields.map(([name, rate]) => [snakeCase(name), rate]))
-  return { input, output, ...noRates, ...named }
+  return pricesJson(toDecimalPrices(price))
 }
 
 /** Throws 400 naming the field below `param`. */
@@ -213,7 +176,7 @@ export function toUpstreamCosts(input: z.infer<typeof costsInput>, param = 'pric
 
 export function serializeCosts(costs: UpstreamCosts | null): z.infer<typeof costsSchema> | null {
   if (costs === null) return null
-  return { ...serializePriceInput(costs), currency: costs.currency ?? null, rate: costs.rate ?? '1' }
+  return { ...pricesJson(costs), currency: costs.currency ?? null, rate: costs.rate ?? '1' }
 }
 
 /** The view of an operation that takes effect once, however often it is requested. */

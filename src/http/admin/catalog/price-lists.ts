@@ -5,7 +5,8 @@ import { admin } from '../admin-context.ts'
 import { listedProviders, priceListOf } from '../../../catalog/price-lists.ts'
 import { apiError } from '../../../errors.ts'
 import { parseFactor } from '../../../lib/money.ts'
-import { serializePriceInput, pricesSchema } from '../schemas.ts'
+import { pricesJson } from '../../../catalog/price-input.ts'
+import { pricesSchema } from '../schemas.ts'
 
 export const listedModelSchema = z
   .object({
@@ -13,9 +14,9 @@ export const listedModelSchema = z
     title: z.string(),
     context_tokens: z.int().nullable().meta({ description: 'null: not on the list.' }),
     prices: pricesSchema,
-    remarks: z.array(z.enum(['more_for_long_prompts', 'changes_by_the_hour', 'charges_beside_tokens'])).meta({
+    remarks: z.array(z.enum(['changes_by_the_hour', 'charges_beside_tokens'])).meta({
       description:
-        'What these prices do not cover. For prices that depend on the prompt length the lowest is used, for prices by the hour the highest.',
+        'What these prices do not cover. Of prices by the hour, the highest is used. No list has service tiers.',
     }),
   })
   .openapi('ListedModel')
@@ -42,7 +43,7 @@ export const priceListEndpoints = [
       }
       return models.map(({ prices, remarks, ...model }) => ({
         ...jsonFields(model),
-        prices: serializePriceInput(prices),
+        prices: pricesJson(prices),
         remarks: [...remarks],
       }))
     },

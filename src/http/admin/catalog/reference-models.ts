@@ -3,7 +3,8 @@ import { z } from '@hono/zod-openapi'
 import { view } from '../../api/define-endpoints.ts'
 import { admin } from '../admin-context.ts'
 import { referenceModels, type ReferenceModel } from '../../../catalog/reference-models.ts'
-import { serializePriceInput, pricesSchema } from '../schemas.ts'
+import { pricesJson } from '../../../catalog/price-input.ts'
+import { pricesSchema } from '../schemas.ts'
 
 export const referenceModelSchema = z
   .object({
@@ -25,7 +26,7 @@ const referenceModelView = view('reference model', referenceModelSchema, (model:
   max_output_tokens: model.maxOutputTokens ?? null,
   hidden_reasoning: model.hiddenReasoning ?? false,
   owned_by: model.ownedBy ?? '',
-  prices: model.prices === undefined ? {} : serializePriceInput(model.prices),
+  prices: model.prices === undefined ? {} : pricesJson(model.prices),
   price_source: model.priceSource,
 }))
 
