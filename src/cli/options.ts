@@ -33,6 +33,17 @@ export function parseDecimal(value: string): string {
   return value
 }
 
+/** A JSON object. */
+export function parseObject(value: string): Fields {
+  try {
+    const parsed: unknown = JSON.parse(value)
+    if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return asFields(parsed)
+  } catch {
+    // Rejected below.
+  }
+  throw new InvalidArgumentError('It must be a JSON object such as {"input": "0.002", "output": "0.008"}.')
+}
+
 /** An amount, or `none` to remove the cap. */
 export function parseCap(value: string): string | null {
   return value === 'none' ? null : parseDecimal(value)

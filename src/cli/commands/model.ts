@@ -2,7 +2,7 @@
 
 import { Option, type Command } from 'commander'
 import { listAll, send, withAdminClient, type AdminClient } from '../admin-client.ts'
-import { bodyFrom, parseDecimal, withJsonOption, parseList as listOption, parseInteger } from '../options.ts'
+import { bodyFrom, parseDecimal, withJsonOption, parseList as listOption, parseInteger, parseObject } from '../options.ts'
 import {
   fieldAt,
   asFields,
@@ -15,6 +15,7 @@ import {
 
 interface PriceOptions extends OutputOptions {
   readonly free?: boolean
+  readonly prices?: Fields
 }
 
 interface ModelOptions extends OutputOptions {
@@ -42,6 +43,7 @@ function withPrices(command: Command): Command {
     .option('--reasoning <price>', 'per 1,000 reasoning tokens; default: --output', parseDecimal)
     .option('--per-request <amount>', 'yuan per request, such as a search fee', parseDecimal)
     .option('--per-search <amount>', 'yuan per web search by the provider', parseDecimal)
+    .option('--prices <json>', 'all prices as in the admin API, instead of the options above', parseObject)
     .option('--free', 'free of charge')
 }
 
@@ -60,8 +62,9 @@ const priceFields = {
 /** Prices as in a request body; the admin API validates their combination. */
 function pricesFrom(options: PriceOptions): Fields {
   if (options.free === true) return { free: true }
+  if (options.prices !== undefined) return options.prices
   const prices = bodyFrom(options, priceFields)
-  if (prices === undefined) throw new UsageError('Missing price. Use --input and --output, or --free.')
+  if (prices === undefined) throw new UsageError('Missing price. Use --input and --output, --prices, or --free.')
   return prices
 }
 
