@@ -11,8 +11,8 @@ export interface HoldTerms {
   readonly tier?: string
   /** Kinds of tokens that the request may cause; of images and audio in the input and the output. */
   readonly modality?: readonly Modality[]
-  /** Calls of tools that the provider runs, by name, which are held in addition. */
-  readonly toolCalls?: Readonly<Record<string, number>>
+  /** The dearest tool that the provider may run: how many of its calls are held at first. */
+  readonly tool?: { readonly name: string; readonly calls: number }
 }
 
 /** Nano-yuan per million tokens; `perRequest` is nano-yuan. */
@@ -79,9 +79,28 @@ function withModality(
 
 /** The fees of this many web searches, and of the calls of tools, in nanos. */
 export function feesToHold(price: Price, searches: number, factorPpm: number, terms?: HoldTerms): bigint {
-  let fees = BigInt(searches) * (price.perSearch ?? 0n)
-  for (const [name, count] of Object.entries(terms?.toolCalls ?? {}))
-    fees += BigInt(count) * (price.perToolCall?.[name] ?? 0n)
+  const { name = '', calls = 0 } = terms?.tool ?? {}
+  return scaled(BigInt(searches) * (price.perSearch ?? 0n) + BigInt(calls) * toolFee(price, name), factorPpm)
+}
+
+/** The fees of further calls in a stream: of the tool that its hold names, else of web searches. */
+export function feesOfCalls(
+  {
+    price,
+    factorPpm,
+    terms,
+  }: { readonly price: Price; readonly factorPpm: number; readonly terms?: HoldTerms | undefined },
+  calls: number,
+): bigint {
+  const fee = terms?.tool ? toolFee(price, terms.tool.name) : (price.perSearch ?? 0n)
+  return scaled(BigInt(calls) * fee, factorPpm)
+}
+
+function toolFee({ perToolCall }: Price, name: string): bigint {
+  return (perToolCall && Object.hasOwn(perToolCall, name) ? perToolCall[name] : undefined) ?? 0n
+}
+
+function scaled(fees: bigint, factorPpm: number): bigint {
   return fees === 0n ? 0n : (fees * BigInt(factorPpm) + million - 1n) / million
 }
 

@@ -27,7 +27,7 @@ import type {
   Settled,
   SettleCause,
 } from './events.ts'
-import { boundOf, feesToHold, maxCostOf } from './cost-bound.ts'
+import { boundOf, feesOfCalls, maxCostOf } from './cost-bound.ts'
 import { costOf, type Price, type Usage } from './price.ts'
 import { sizeOfExtension, sizeOfHold, type HoldOptions } from './holds.ts'
 import { toValidText } from '../lib/valid-text.ts'
@@ -108,10 +108,8 @@ export interface ExtendOperation {
   readonly at: number
   /** Output tokens that the stream may still produce. */
   readonly remaining: number
-  /** Web searches to hold in addition. */
+  /** Web searches to hold in addition, or calls of the tool that the hold names. */
   readonly searches: number
-  /** Calls of other tools to hold in addition. */
-  readonly toolCalls?: Readonly<Record<string, number>> | undefined
   readonly caps: Caps
 }
 
@@ -123,12 +121,7 @@ export function extend(state: LedgerState, operation: ExtendOperation): Extended
   const held = state.holds.get(operation.id)
   if (!held) return null
   const { price, inputTokens, factorPpm } = held
-  const fees = feesToHold(
-    price,
-    operation.searches,
-    factorPpm,
-    operation.toolCalls && { toolCalls: operation.toolCalls },
-  )
+  const fees = feesOfCalls(held, operation.searches)
   const available = availableForHold(state, held, operation.caps) - fees
   if (available < 0n) return null
   const tokens = sizeOfExtension(held, available, operation.remaining)

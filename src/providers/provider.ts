@@ -33,6 +33,8 @@ export interface NativeEdits {
   readonly maximumTokens: number | null
   /** Additional members; they replace the caller's. */
   readonly extra?: Readonly<Record<string, unknown>>
+  /** As of `UpstreamCall`. */
+  readonly pricedTools?: ReadonlySet<string> | undefined
 }
 
 export interface BodyEdits {
@@ -60,6 +62,8 @@ export interface UpstreamCall {
   readonly settings: UpstreamSettings
   /** What the upstream rejects and is left out, unless the caller sent it in the upstream's format: request-hints.ts. */
   readonly withoutFields?: ReadonlySet<string>
+  /** The provider's tools that the model's price covers; absent: none. */
+  readonly pricedTools?: ReadonlySet<string> | undefined
   /** The model's maximum of output tokens, from the catalog; `null`: unknown. */
   readonly modelMaximumTokens: number | null
   /** Milliseconds since the epoch, for signatures and timestamps. */

@@ -97,6 +97,7 @@ export function parseUsage(value: unknown): TokenUsage | null {
     searches: parseSearches(value),
     modality: parseModality(value),
     tier: parseServiceTier(value['service_tier']),
+    toolCalls: parseToolCalls(value['server_tool_calls']),
   })
 }
 
@@ -114,6 +115,16 @@ const tierPattern = /^[a-z][a-z0-9_]{0,31}$/
 export function parseServiceTier(value: unknown): string | undefined {
   if (typeof value !== 'string' || defaultTiers.has(value) || !tierPattern.test(value)) return undefined
   return value === 'fast' ? 'priority' : value
+}
+
+/** Calls of the provider's tools, as `serializeUsage` writes them. */
+function parseToolCalls(value: unknown): Record<string, number> | undefined {
+  if (!isObject(value)) return undefined
+  const calls = Object.entries(value).flatMap(([name, count]) => {
+    const calls = parseCount(count)
+    return calls ? [[name, Math.min(calls, maxSearches)] as const] : []
+  })
+  return Object.fromEntries(calls)
 }
 
 /**
@@ -173,6 +184,7 @@ export function serializeUsage(usage: TokenUsage): Json {
       ...(modality ? mediaDetails(modality.outputImage, modality.outputAudio) : {}),
     },
     ...(usage.tier === undefined ? {} : { service_tier: usage.tier }),
+    ...(usage.toolCalls ? { server_tool_calls: usage.toolCalls } : {}),
     ...(usage.searches ? { server_tool_use: { web_search_requests: usage.searches } } : {}),
   }
 }

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import type { PricedModel } from '../catalog/catalog.ts'
+import { nanoPrice } from '../ledger/ledger.fixture.ts'
 import { parseUsage, type TokenUsage } from '../providers/usage.ts'
 import { billFromEstimate, billFromUsage, type ServedRequest } from './bill.ts'
 import { messagesRequest } from './request/messages.fixture.ts'
 import { readChatRequest } from './request/request-body.ts'
 
-const model = { contextTokens: 128_000, maxOutputTokens: 16_000 } as PricedModel
+const model = { contextTokens: 128_000, maxOutputTokens: 16_000, price: nanoPrice } as PricedModel
 
 function served(fields: object, provider = 'openai', more: Partial<ServedRequest> = {}): ServedRequest {
   const body = { model: 'm', messages: [{ role: 'user', content: 'Say hello.' }], ...fields }
@@ -21,7 +22,7 @@ function charged(claim: object, request: ServedRequest): Partial<TokenUsage> & {
     usage,
     bound = usage,
     isClamped,
-  } = billFromUsage({ usage: parseUsage(claim), tokens: 3, searches: 0, tier: null }, request)
+  } = billFromUsage({ usage: parseUsage(claim), tokens: 3, searches: 0, tier: null, toolCalls: [] }, request)
   const { input, output, reasoning, searches = 0 } = bound
   return { input, output, reasoning, searches, isClamped }
 }
@@ -52,7 +53,7 @@ describe('billFromUsage', () => {
     assert.equal(outputOf({ completion_tokens: 400 }, lowered), 20)
     const claim = { prompt_tokens: 5, completion_tokens: 11 }
     const { usage, isClamped } = billFromUsage(
-      { usage: parseUsage(claim), tokens: 3, searches: 0, tier: null },
+      { usage: parseUsage(claim), tokens: 3, searches: 0, tier: null, toolCalls: [] },
       lowered,
     )
     assert.deepEqual([usage.output, isClamped], [11, false])
@@ -124,13 +125,15 @@ describe('billFromUsage', () => {
 
   test('estimates – are bounded by the asked maximum, but not marked', () => {
     const { usage, bound, isClamped } = billFromUsage(
-      { usage: null, tokens: 90, searches: 0, tier: null },
+      { usage: null, tokens: 90, searches: 0, tier: null, toolCalls: [] },
       served({ max_tokens: 10 }),
     )
     assert.deepEqual([usage.output, bound, isClamped], [10, undefined, false])
     assert.equal(
-      billFromEstimate({ tokens: 90, searches: 0, tier: null }, served({ max_tokens: 10 }, 'qwen')).usage
-        .output,
+      billFromEstimate(
+        { tokens: 90, searches: 0, tier: null, toolCalls: [] },
+        served({ max_tokens: 10 }, 'qwen'),
+      ).usage.output,
       90,
     )
   })

@@ -12,6 +12,7 @@ import type { EndReason } from './end-reason.ts'
 import type { CallerRequest } from './request/caller-format.ts'
 import { inputBound } from './request/input-bound.ts'
 import { offeredSearches, type OfferedSearches, type SearchingRoute } from './request/offered-searches.ts'
+import { pricedTools, toolCallsToHold } from './request/hosted-tools.ts'
 import { isPricedField, serviceTierOf } from './request/restricted-fields.ts'
 import type { UsageMeter } from './streaming/usage-meter.ts'
 
@@ -49,7 +50,7 @@ function maxOutputOf({ request, servedModel, loweredMaximum }: ServedRequest): n
   return (asked === Infinity ? maxOutputTokensOf(servedModel) : asked) * request.n
 }
 
-type MeteredResponse = Pick<UsageMeter, 'usage' | 'tokens' | 'searches' | 'tier'>
+type MeteredResponse = Pick<UsageMeter, 'usage' | 'tokens' | 'searches' | 'tier' | 'toolCalls'>
 
 function offeredBy({ request, route }: ServedRequest): OfferedSearches | null {
   return offeredSearches(request, route ? [route] : [])
@@ -61,14 +62,55 @@ function withTier(usage: Usage, served: string | null, { request }: ServedReques
   return tier === usage.tier ? usage : createUsage({ ...usage, tier })
 }
 
+function tally(names: readonly string[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const name of names) counts[name] = (counts[name] ?? 0) + 1
+  return counts
+}
+
+/** Only tools that the request offers and that have a price are charged; a search then by the call. */
+function withTools(
+  usage: Usage,
+  calls: Readonly<Record<string, number>>,
+  { request, model }: ServedRequest,
+): Usage {
+  const priced = pricedTools(request, model.price)
+  if (priced.length === 0 && usage.toolCalls === undefined) return usage
+  const charged = Object.entries(calls).filter(([name, count]) => count > 0 && priced.includes(name))
+  const { searches = 0, ...others } = usage
+  return createUsage({
+    ...others,
+    searches: priced.includes('web_search') ? 0 : searches,
+    toolCalls: Object.fromEntries(charged),
+  })
+}
+
+/** The calls that the request allows, at most; null: all of them are within. */
+function boundedTools({ toolCalls }: Usage, { request, model }: ServedRequest): Usage['toolCalls'] | null {
+  if (!toolCalls) return null
+  let left = toolCallsToHold(request, model.price)?.maximum ?? Infinity
+  const counts = Object.entries(toolCalls).map(([name, count]) => {
+    const allowed = Math.min(count, left)
+    left -= allowed
+    return [name, allowed] as const
+  })
+  const isWithin = counts.every(([name, count]) => toolCalls[name] === count)
+  return isWithin ? null : Object.fromEntries(counts.filter(([, count]) => count > 0))
+}
+
 /** The bill of a complete response, or of one whose usage is known. */
 export function billFromUsage(
-  { usage: counted, tokens, searches, tier }: MeteredResponse,
+  { usage: counted, tokens, searches, tier, toolCalls }: MeteredResponse,
   served: ServedRequest,
 ): Bill {
-  if (!counted) return billFromEstimate({ tokens, searches, tier }, served)
+  if (!counted) return billFromEstimate({ tokens, searches, tier, toolCalls }, served)
   const isUncounted = searches > 0 && counted.searches === undefined && offeredBy(served) !== null
-  const reported = withTier(isUncounted ? { ...counted, searches } : counted, tier, served)
+  const calls = counted.toolCalls ?? tally(toolCalls)
+  const reported = withTools(
+    withTier(isUncounted ? { ...counted, searches } : counted, tier, served),
+    calls,
+    served,
+  )
   const { model, request } = served
   const output = Math.max(model.contextTokens, maxOutputTokensOf(model)) * request.n
   const { usage, isClamped } = clampUsage(reported, { input: model.contextTokens, output })
@@ -95,16 +137,21 @@ function boundOf(usage: Usage, served: ServedRequest): Usage | null {
   const output = boundedOutput(usage, maximum, limits)
   // The usual invoice is smaller than the text of the body.
   const isSmall = usage.input <= request.bytes - request.embedded.bytes
-  if (isSmall && output === usage.output && searches === 0) return null
-  const offered = offeredBy(served)
+  const tools = boundedTools(usage, served)
+  if (isSmall && output === usage.output && searches === 0 && tools === null) return null
+  const isSearching = offeredBy(served) !== null || pricedTools(request, served.model.price).length > 0
   const charged = createUsage({
     ...usage,
-    input: isSmall ? usage.input : Math.min(usage.input, inputBound(request, limits, offered !== null)),
+    input: isSmall ? usage.input : Math.min(usage.input, inputBound(request, limits, isSearching)),
     output: Math.min(usage.output, output + extraOutput(output < usage.output, served)),
     searches: boundedSearches(searches, served),
+    ...(tools ? { toolCalls: tools } : {}),
   })
   const isWithin =
-    charged.input === usage.input && charged.output === usage.output && (charged.searches ?? 0) === searches
+    tools === null &&
+    charged.input === usage.input &&
+    charged.output === usage.output &&
+    (charged.searches ?? 0) === searches
   return isWithin ? null : charged
 }
 
@@ -126,14 +173,18 @@ function extraOutput(isExceeded: boolean, { request, servedModel }: ServedReques
 
 /** The bill of what was received, if the provider reported no usage. */
 export function billFromEstimate(
-  { tokens, searches, tier }: Omit<MeteredResponse, 'usage'>,
+  { tokens, searches, tier, toolCalls }: Omit<MeteredResponse, 'usage'>,
   served: ServedRequest,
 ): Bill {
   const { excludesReasoning } = limitsOf(served)
   const output = excludesReasoning ? tokens : Math.min(tokens, maxOutputOf(served))
   const input = served.request.inputTokens()
   const usage = createUsage({ input, output, searches: boundedSearches(searches, served) })
-  return { usage: withTier(usage, tier, served), cause: 'estimate', isClamped: false }
+  return {
+    usage: withTools(withTier(usage, tier, served), tally(toolCalls), served),
+    cause: 'estimate',
+    isClamped: false,
+  }
 }
 
 /** The bill of a stream: a complete one by the provider's usage, a truncated one by what was received of it. */

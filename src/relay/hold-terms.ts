@@ -3,17 +3,23 @@ import type { HoldTerms } from '../ledger/cost-bound.ts'
 import type { Price } from '../ledger/price.ts'
 import type { Modality } from '../providers/usage.ts'
 import type { CallerRequest } from './request/caller-format.ts'
+import { toolCallsToHold } from './request/hosted-tools.ts'
 import { serviceTierOf } from './request/restricted-fields.ts'
 
-type TermsRequest = Pick<CallerRequest, 'restricted' | 'embedded'>
+type TermsRequest = Pick<CallerRequest, 'restricted' | 'embedded' | 'stream' | 'hostedTools' | 'parsed'>
 
 /** `undefined`: nothing, as in nearly all requests. */
 export function holdTerms(request: TermsRequest, price: Price): HoldTerms | undefined {
   const { restricted, embedded } = request
   const tier = serviceTierOf(request)
   const modality = hasModalities(price) ? modalitiesOf(restricted, embedded) : []
-  if (tier === undefined && modality.length === 0) return undefined
-  return { ...(tier === undefined ? {} : { tier }), ...(modality.length > 0 ? { modality } : {}) }
+  const tool = toolCallsToHold(request, price)
+  if (tier === undefined && modality.length === 0 && tool === null) return undefined
+  return {
+    ...(tier === undefined ? {} : { tier }),
+    ...(modality.length > 0 ? { modality } : {}),
+    ...(tool ? { tool: { name: tool.name, calls: tool.calls } } : {}),
+  }
 }
 
 function hasModalities({ modality, above }: Price): boolean {

@@ -155,7 +155,7 @@ class RelaySession implements ActiveRequest {
     const end = pipeline.receivedEnd ?? endReason
     return end.kind === 'out-of-credit'
       ? billFromEstimate(
-          { tokens: pipeline.cutAtPaid(), searches: pipeline.paidSearches, tier: meter.tier },
+          { tokens: pipeline.cutAtPaid(), tier: meter.tier, ...pipeline.paidCalls },
           this.#failover,
         )
       : billFromStream(end, meter, this.#failover)
@@ -182,7 +182,7 @@ class RelaySession implements ActiveRequest {
       : null
     if (wasAborted && !bill) {
       const mayCharge = this.#failover.attempt?.wasCanceledInResponse ?? false
-      const input = { tokens: 0, searches: 0, tier: null }
+      const input = { tokens: 0, searches: 0, tier: null, toolCalls: [] }
       this.#leftEarly = { usage: mayCharge ? billFromEstimate(input, this.#failover).usage : null }
     }
     await this.#settle(bill, result, errorSummary(upstreamError))

@@ -2,7 +2,14 @@
 
 import { Option, type Command } from 'commander'
 import { listAll, send, withAdminClient, type AdminClient } from '../admin-client.ts'
-import { bodyFrom, parseDecimal, withJsonOption, parseList as listOption, parseInteger, parseObject } from '../options.ts'
+import {
+  bodyFrom,
+  parseDecimal,
+  withJsonOption,
+  parseList as listOption,
+  parseInteger,
+  parseObject,
+} from '../options.ts'
 import {
   fieldAt,
   asFields,
@@ -64,7 +71,8 @@ function pricesFrom(options: PriceOptions): Fields {
   if (options.free === true) return { free: true }
   if (options.prices !== undefined) return options.prices
   const prices = bodyFrom(options, priceFields)
-  if (prices === undefined) throw new UsageError('Missing price. Use --input and --output, --prices, or --free.')
+  if (prices === undefined)
+    throw new UsageError('Missing price. Use --input and --output, --prices, or --free.')
   return prices
 }
 

@@ -91,11 +91,11 @@ export function parseModelNames(body: unknown): string[] {
 
 /** A request whose body passes through to another endpoint than chat completions. */
 function nativeRequest(preset: OpenAICompatiblePreset, call: UpstreamCall, url: string): OutgoingRequest {
-  const { model, maximumTokens, body } = call
+  const { model, maximumTokens, pricedTools, body } = call
   return {
     url,
     headers: [...requestHeaders(preset, call), ...(body.native?.headers ?? [])],
-    body: body.native?.encode({ model, maximumTokens }) ?? [],
+    body: body.native?.encode({ model, maximumTokens, pricedTools }) ?? [],
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import { getObject, getObjects, getNumber, getString, isObject, lookup, type Json } from '../json-fields.ts'
 import { createTranslation, ResponseReader } from '../response-translation.ts'
-import { isSearch, parseResponsesUsage } from './responses-usage.ts'
+import { calledTool, isSearch, parseResponsesUsage } from './responses-usage.ts'
 
 /** The HTTP status that an error inside a stream corresponds to. Others are failures of the provider. */
 const statuses: Readonly<Record<string, number>> = {
@@ -102,7 +102,9 @@ class ResponsesReader extends ResponseReader {
       this.writer.startCall(index, getString(item, 'call_id'), getString(item, 'name'))
       return
     }
-    if (callType.test(type)) this.writer.delta({ server_tool_calls: [{ name: type }] })
+    const tool = type === 'web_search_call' ? null : calledTool(item)
+    if (callType.test(type))
+      this.writer.delta({ server_tool_calls: [{ name: type, ...(tool === null ? {} : { tool }) }] })
   }
 
   /** The item as a whole, which some upstreams send alone. */
@@ -115,7 +117,7 @@ class ResponsesReader extends ResponseReader {
         this.#addPart(type, part)
     }
     if (input !== undefined) this.writer.endBlock(index)
-    if (isSearch(item)) this.writer.delta({ server_tool_calls: [{ name: 'web_search' }] })
+    if (isSearch(item)) this.writer.delta({ server_tool_calls: [{ name: 'web_search', tool: 'web_search' }] })
   }
 
   #addPart(type: string, part: Json): void {

@@ -8,6 +8,25 @@ export function isSearch(item: Json): boolean {
   return item['type'] === 'web_search_call' && action === 'search'
 }
 
+/** Calls that the caller runs. */
+const callerCalls = /^(?:function|custom_tool|local_shell|computer|apply_patch|tool_search)_call$/
+
+/** The tool of an item that is a call by the provider; `null`: it is none. */
+export function calledTool(item: Json): string | null {
+  const type = getString(item, 'type') ?? ''
+  if (type === 'web_search_call') return isSearch(item) ? 'web_search' : null
+  return type.endsWith('_call') && !callerCalls.test(type) ? type.slice(0, -'_call'.length) : null
+}
+
+function countToolCalls(items: readonly Json[]): Record<string, number> {
+  const calls: Record<string, number> = {}
+  for (const item of items) {
+    const name = calledTool(item)
+    if (name !== null) calls[name] = (calls[name] ?? 0) + 1
+  }
+  return calls
+}
+
 /** `null`: the response has no valid counts. */
 export function parseResponsesUsage(response: Json): TokenUsage | null {
   const usage = getObject(response, 'usage') ?? {}
@@ -21,5 +40,6 @@ export function parseResponsesUsage(response: Json): TokenUsage | null {
     reasoning: getCount(getObject(usage, 'output_tokens_details') ?? {}, 'reasoning_tokens'),
     searches: getObjects(response, 'output').filter(isSearch).length,
     tier: parseServiceTier(response['service_tier']),
+    toolCalls: countToolCalls(getObjects(response, 'output')),
   })
 }

@@ -8,6 +8,7 @@ import type { Usage } from '../../ledger/price.ts'
 import type { SseEvent } from '../../lib/sse/sse-event.ts'
 import type { ChatBody, Chunk, Provider } from '../../providers/provider.ts'
 import type { EmbeddedData } from './embedded-data.ts'
+import type { HostedTool } from './hosted-tools.ts'
 import type { RestrictedField } from './restricted-fields.ts'
 import type { ChunkFacts, UsageMeter } from '../streaming/usage-meter.ts'
 
@@ -26,6 +27,8 @@ export interface CallerRequest {
   readonly maxOutputTokens: number | null
   /** Fields that leave the relay only if an upstream's `allowed_fields` or a price covers them; usually none. */
   readonly restricted: readonly RestrictedField[]
+  /** Tools that the provider runs and bills by the call; absent: the format has none. */
+  readonly hostedTools?: readonly HostedTool[]
   /** The request as an object, parsed on the first call. Must not be changed. */
   parsed(): Readonly<Record<string, unknown>>
   /** The estimated input tokens, for requests that no provider has counted. */

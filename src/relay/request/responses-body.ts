@@ -1,20 +1,19 @@
 /**
  * The body of a Responses request for an upstream that speaks the Responses API: the caller's bytes with the model's name
  * changed, `store` set to false where the caller left it out, a lower maximum if the account requires it, and without
- * what this upstream cannot use: thinking of other providers, and searches, which have no price.
+ * what this upstream cannot use: thinking of other providers, and searches that have no price.
  */
 import { foreignSignatureMarker, unwrapSignature } from '../../formats/thinking-signature.ts'
 import { isObject, type Json } from '../../providers/json-fields.ts'
-import { UnsupportedFeatureError, type NativeEdits } from '../../providers/provider.ts'
+import type { NativeEdits } from '../../providers/provider.ts'
+import type { HostedTool } from './hosted-tools.ts'
 import { patchBody, type ScannedRequest } from './request-body.ts'
 
-type ResponsesBody = ScannedRequest & { readonly maxOutputTokens: number | null }
+type ResponsesBody = ScannedRequest & {
+  readonly maxOutputTokens: number | null
+  readonly hostedTools: readonly HostedTool[]
+}
 
-/** Tools that the caller runs, or that cost nothing but tokens. */
-const callerTools =
-  /^(?:function|custom|namespace|apply_patch|local_shell|computer.*|tool_search|programmatic_tool_calling)$/
-
-/** Throws `UnsupportedFeatureError` for a tool that the provider would bill. */
 export function patchResponsesBody(body: ResponsesBody, edits: NativeEdits): Buffer[] {
   const changes = new Map<string, string>()
   if (edits.model !== null) changes.set('model', JSON.stringify(edits.model))
@@ -25,31 +24,23 @@ export function patchResponsesBody(body: ResponsesBody, edits: NativeEdits): Buf
   if (maximumTokens !== null && maximumTokens < (body.maxOutputTokens ?? Infinity))
     changes.set('max_output_tokens', String(maximumTokens))
   const parsed = body.parsed()
-  const tools = usableTools(parsed)
+  const tools = usableTools(body, parsed, edits.pricedTools)
   if (tools) changes.set('tools', JSON.stringify(tools))
   if (body.text.includes(foreignSignatureMarker)) changes.set('input', JSON.stringify(ownInput(parsed)))
   return patchBody(body, changes, [])
 }
 
-/** The tools without searches; `null`: they need no change. */
-function usableTools({ tools, tool_choice: choice = 'auto' }: Json): unknown[] | null {
-  if (!Array.isArray(tools)) return null
-  const usable = tools.filter((tool: unknown, index) => {
-    const type: unknown = isObject(tool) ? tool['type'] : undefined
-    const isOwn = typeof type === 'string' && (callerTools.test(type) || isLocalShell(tool))
-    const isSearch = typeof type === 'string' && type.startsWith('web_search')
-    if (!isOwn && !(isSearch && (choice === 'auto' || choice === null)))
-      throw new UnsupportedFeatureError(`tools[${index}]`, 'this model has no price for the tool. Remove it')
-    return isOwn
-  })
-  return usable.length === tools.length ? null : usable
-}
-
-/** A shell without a container runs at the caller. */
-function isLocalShell(tool: unknown): boolean {
-  if (!isObject(tool) || tool['type'] !== 'shell') return false
-  const { environment } = tool
-  return !isObject(environment) || environment['type'] === 'local'
+/** The tools without searches that have no price; `null`: they need no change. */
+function usableTools(
+  { hostedTools }: ResponsesBody,
+  { tools }: Json,
+  priced: NativeEdits['pricedTools'],
+): unknown[] | null {
+  const left = hostedTools.filter(({ isOptional, name }) => isOptional && priced?.has(name) !== true)
+  if (!Array.isArray(tools) || left.length === 0) return null
+  const indexes = new Set(left.map(({ index }) => index))
+  const usable: unknown[] = tools
+  return usable.filter((_, index) => !indexes.has(index))
 }
 
 /** The input without reasoning that another provider has written. */

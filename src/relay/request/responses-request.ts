@@ -10,6 +10,7 @@ import type { JsonMember } from '../../lib/json/json-scanner.ts'
 import { keepAliveComment } from '../../lib/sse/sse-parser.ts'
 import type { NativeEdits, NativeRequest, Provider } from '../../providers/provider.ts'
 import type { CallerFormat, CallerRequest, RequestEncoding } from './caller-format.ts'
+import { findHostedTools, noHostedTools, restrictedTools, type HostedTool } from './hosted-tools.ts'
 import { MessageScanner } from './message-scanner.ts'
 import { scanBody, ScannedRequest, type ScannedBody } from './request-body.ts'
 import {
@@ -48,6 +49,7 @@ const nullByte = 0x6e
 const falseByte = 0x66
 
 interface ResponsesFields extends Pick<ResponsesRequest, 'model' | 'stream' | 'maxOutputTokens'> {
+  readonly hasTools: boolean
   readonly restricted: readonly RestrictedField[]
 }
 
@@ -65,6 +67,7 @@ export function readResponsesRequest(body: Buffer, { isTokenCount = false } = {}
 function readResponsesFields(body: Buffer, members: readonly JsonMember[]): ResponsesFields {
   let model: string | undefined
   let stream = false
+  let hasTools = false
   let maxOutputTokens: number | null = null
   const restricted: JsonMember[] = []
   for (const member of members) {
@@ -75,13 +78,14 @@ function readResponsesFields(body: Buffer, members: readonly JsonMember[]): Resp
     else if (rule !== null) restricted.push(member)
     else if (stateFields.has(key)) assertStateless(body, member)
     else if (chatMaximums.has(key)) throw chatMaximumError(key)
+    else if (key === 'tools') hasTools = true
     else if (key === 'model') model = parseModel(body, member)
     else if (key === 'stream') stream = parseBoolean(body, member)
     else if (key === 'max_output_tokens') maxOutputTokens = parseNumber(body, member, outputBounds) ?? null
   }
   if (model === undefined) throw invalidModel()
   const found = restricted.length > 0 ? findRestricted(body, restricted) : noRestrictedFields
-  return { model, stream, maxOutputTokens, restricted: found }
+  return { model, stream, maxOutputTokens, restricted: found, hasTools }
 }
 
 function assertStateless(body: Buffer, { key, start }: JsonMember): void {
@@ -103,13 +107,16 @@ export class ResponsesRequest extends ScannedRequest implements CallerRequest, N
   readonly n = 1
   readonly maxOutputTokens: number | null
   readonly restricted: readonly RestrictedField[]
+  readonly hostedTools: readonly HostedTool[]
 
   constructor(scanned: ScannedBody, fields: ResponsesFields) {
     super(scanned)
     this.model = fields.model
     this.stream = fields.stream
     this.maxOutputTokens = fields.maxOutputTokens
-    this.restricted = fields.restricted
+    this.hostedTools = fields.hasTools ? findHostedTools(this.parsed()) : noHostedTools
+    const tools = restrictedTools(this.hostedTools)
+    this.restricted = tools.length > 0 ? [...fields.restricted, ...tools] : fields.restricted
     this.format = {
       operation: 'responses',
       spoken: 'responses',

@@ -34,6 +34,8 @@ export interface RestrictedField {
   readonly tier?: string
   /** Of `modalities`: what it asks for, which a price may cover. */
   readonly modality?: 'outputAudio'
+  /** Of a tool that the provider runs, in the Responses API: its name in `per_tool_call`. */
+  readonly tool?: string
 }
 
 /** The service tier that a request asks for, unless it is the default one. */

@@ -1,4 +1,5 @@
-import { tierFactor, type Price } from '../../ledger/price.ts'
+import { costOf, tierFactor, type Price } from '../../ledger/price.ts'
+import { formatAmount } from '../../lib/money.ts'
 import type { Bill } from '../bill.ts'
 
 /** One attempt, as the admin API shows it. */
@@ -24,10 +25,19 @@ export interface AttemptRecord {
   upstream_request_id?: string
 }
 
-/** Adds what the bill says about the provider's response. */
-export function addBill(record: AttemptRecord, { isClamped, usage }: Bill, price: Price): void {
+/** Adds what the bill says about the provider's response. Returns what it costs us; `null`: unknown. */
+export function addBill(
+  record: AttemptRecord,
+  { isClamped, usage }: Bill,
+  price: Price,
+  routeCost: Price | null,
+): bigint | null {
   const { searches, tier } = usage
   if (isClamped) record.clamped = true
   if (searches) record.searches = searches
   if (tier !== undefined && tierFactor(price, tier) === undefined) record.unpriced_tier = tier
+  if (routeCost === null) return null
+  const cost = costOf(routeCost, usage, 1_000_000)
+  record.cost = formatAmount(cost)
+  return cost
 }

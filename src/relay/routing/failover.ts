@@ -4,8 +4,6 @@
  * The outcome of each attempt is reported, so that the next request can use it.
  */
 import type { LiveRoute, PricedModel } from '../../catalog/catalog.ts'
-import { costOf } from '../../ledger/price.ts'
-import { formatAmount } from '../../lib/money.ts'
 import { providerFor } from '../../providers/openai/spoken-apis.ts'
 import { addBill, type AttemptRecord } from './attempt-record.ts'
 import { addFailureDetails } from './failure-details.ts'
@@ -13,6 +11,7 @@ import { boundTimeouts, type AttemptCall } from './attempt-call.ts'
 import { UpstreamAttempt, type AttemptResult } from './attempt.ts'
 import type { Bill, ServedRequest } from '../bill.ts'
 import type { CallerRequest } from '../request/caller-format.ts'
+import { toolsWithPrice } from '../request/hosted-tools.ts'
 import { encodingFor } from '../request/collected-encoding.ts'
 import { markCollected } from '../durable-marks.ts'
 import type { RelayContext, RelayDeps } from '../request-context.ts'
@@ -198,6 +197,7 @@ export class Failover implements ServedRequest {
       withoutFields: rejected.length > 0 ? known.union(new Set(rejected.map(({ field }) => field))) : known,
       returnedModel: route.returnedModel,
       modelMaximumTokens: model.maxOutputTokens,
+      pricedTools: toolsWithPrice(this.#context.model.price),
       nowMs: this.#startedAt,
       provider,
       timeouts: this.#timeoutsFor(candidate),
@@ -290,10 +290,6 @@ export class Failover implements ServedRequest {
     if (!record || !this.attempt || !this.route) return null
     record.outcome = outcome
     record.duration_ms = this.attempt.ageMs
-    if (bill) addBill(record, bill, this.#context.model.price)
-    if (!this.route.cost || !bill) return null
-    const cost = costOf(this.route.cost, bill.usage, 1_000_000)
-    record.cost = formatAmount(cost)
-    return cost
+    return bill && addBill(record, bill, this.#context.model.price, this.route.cost)
   }
 }

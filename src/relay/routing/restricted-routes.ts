@@ -6,16 +6,19 @@ import type { LiveUpstream, PricedModel } from '../../catalog/catalog.ts'
 import { apiError, type ApiError } from '../../errors.ts'
 import { tierFactor, type Price } from '../../ledger/price.ts'
 import type { Restriction } from '../../providers/restricted-fields.ts'
+import { findProvider, speaks } from '../../providers/registry.ts'
 import type { RestrictedField } from '../request/restricted-fields.ts'
 
 /** Whether the field may be sent to the upstream for a model of this price. */
 export function takesField(
   field: RestrictedField,
   upstream: Pick<LiveUpstream, 'provider' | 'settings'>,
-  price: Pick<Price, 'perSearch' | 'serviceTiers' | 'modality'>,
+  price: Pick<Price, 'perSearch' | 'serviceTiers' | 'modality' | 'perToolCall'>,
 ): boolean {
-  const { names, providers, restriction, tier, modality } = field
+  const { names, providers, restriction, tier, modality, tool } = field
   if (providers?.has(upstream.provider) === false) return true
+  if (tool !== undefined && !speaksResponses(upstream)) return false
+  if (tool !== undefined && Object.hasOwn(price.perToolCall ?? {}, tool)) return true
   if (tierFactor(price, tier) !== undefined) return true
   if (modality !== undefined && price.modality?.[modality] !== undefined) return true
   if (restriction === 'search' && (price.perSearch ?? null) !== null) return true
@@ -70,7 +73,13 @@ const reasons: Readonly<Record<Restriction, string>> = {
 /** Anthropic's libraries continue without threads when they find this error code. */
 const threadDetails = { details: { error_code: 'thread_unsupported_request' } }
 
-function remedyFor({ restriction, tier, modality }: RestrictedField): string {
+function speaksResponses({ provider, settings }: Pick<LiveUpstream, 'provider' | 'settings'>): boolean {
+  const known = findProvider(provider)
+  return known !== undefined && speaks('responses', known, settings)
+}
+
+function remedyFor({ restriction, tier, modality, tool }: RestrictedField): string {
+  if (tool !== undefined) return `The operator can set a price per call (\`per_tool_call.${tool}\`).`
   if (restriction === 'search') return 'The operator can set a price per search (`per_search`).'
   if (tier !== undefined) return 'The operator can set a factor for the tier (`service_tiers` of the prices).'
   if (modality !== undefined) return 'The operator can set a price for audio (`output_audio`).'

@@ -6,6 +6,7 @@ import { maxOutputTokensOf } from '../bill.ts'
 import { DurableMarks, type DurableMarksListener } from '../durable-marks.ts'
 import type { HoldGranted, LedgerClient } from '../ledger-client.ts'
 import type { RelayContext } from '../request-context.ts'
+import { toolCallsToHold } from '../request/hosted-tools.ts'
 import { maxSearchesOf, searchesToHold } from '../searches-to-hold.ts'
 
 /** An event is sent only if it ends at most this many tokens past the durable mark. */
@@ -34,9 +35,9 @@ export class FlowControl implements DurableMarksListener {
   #isHoldDurable: boolean
   readonly #marks: DurableMarks
   #received = 0
-  #searches = 0
-  readonly #maxSearches: number
-  #isHoldingSearch = false
+  #calls = 0
+  readonly #maxCalls: number
+  #isHoldingCall = false
   #isExtending = false
   /** The tokens of the last chunk: few if the balance is low, so that other requests can use the rest. */
   #chunkTokens: number
@@ -45,12 +46,13 @@ export class FlowControl implements DurableMarksListener {
   #isStopped = false
   /** Output tokens that are durably paid for. */
   paidTokens: number
-  /** Web searches whose fees are held. */
-  heldSearches: number
+  /** Web searches whose fees are held, or calls of the provider's tools. */
+  heldCalls: number
+  readonly holdsTools: boolean
   /** The account cannot pay for more. */
   isExhausted = false
-  /** The account cannot pay for the next web search, which the upstream may make at any time. */
-  isSearchDenied = false
+  /** The account cannot pay for the next call, which the upstream may make at any time. */
+  isCallDenied = false
 
   constructor(ledger: LedgerClient, context: RelayContext, hold: HoldGranted, listener: FlowControlListener) {
     const { request, model } = context
@@ -62,8 +64,10 @@ export class FlowControl implements DurableMarksListener {
     this.#chunkTokens = hold.outputTokens
     const isTrusted = model.maximum === 'obeyed' || request.maxOutputTokens === null
     this.#maxPaidTokens = isTrusted ? Infinity : Math.max(hold.outputTokens, 2 * this.#maxTokens)
-    this.heldSearches = searchesToHold(context)
-    this.#maxSearches = maxSearchesOf(context)
+    const tool = toolCallsToHold(request, model.price)
+    this.holdsTools = tool !== null
+    this.heldCalls = tool?.calls ?? searchesToHold(context)
+    this.#maxCalls = tool?.maximum ?? maxSearchesOf(context)
     this.#marks = new DurableMarks(ledger, context, this)
     this.#isHoldDurable = ledger.isDurable(hold.commit)
     if (this.#isHoldDurable) return
@@ -77,12 +81,12 @@ export class FlowControl implements DurableMarksListener {
     return this.#isHoldDurable ? Math.min(this.#marks.tokens + maxUnmarkedTokens, this.paidTokens) : -1
   }
 
-  /** Call with the output tokens and web searches received so far. */
-  receive(tokens: number, searches: number): void {
+  /** Call with the output tokens and calls received so far. */
+  receive(tokens: number, calls: number): void {
     this.#received = tokens
-    this.#searches = searches
+    this.#calls = calls
     this.#marks.receive(tokens)
-    if (searches >= this.heldSearches && searches < this.#maxSearches) this.#holdNextSearch()
+    if (calls >= this.heldCalls && calls < this.#maxCalls) this.#holdNextCall()
     if (this.paidTokens - tokens < this.#extendAheadTokens) this.#extend()
   }
 
@@ -129,20 +133,20 @@ export class FlowControl implements DurableMarksListener {
       if (!this.#wasExtensionDenied) this.#chunkTokens = outputTokens - this.paidTokens
       this.isExhausted = this.#wasExtensionDenied && isNeeded
       this.paidTokens = Math.max(this.paidTokens, outputTokens)
-      this.receive(this.#received, this.#searches)
+      this.receive(this.#received, this.#calls)
     })
   }
 
-  /** The provider bills every search that it makes, so the fee of the next one is held as soon as one appears. */
-  #holdNextSearch(): void {
-    if (this.#isHoldingSearch || this.isExhausted) return
-    this.#isHoldingSearch = true
+  /** The provider bills every search and call that it makes, so the fee of the next one is held as soon as one appears. */
+  #holdNextCall(): void {
+    if (this.#isHoldingCall || this.isExhausted) return
+    this.#isHoldingCall = true
     this.#onceDone(this.#ledger.extend(this.#context.id, 1, 1), (outputTokens) => {
-      this.#isHoldingSearch = false
-      if (outputTokens === 0) this.isSearchDenied = true
-      else this.heldSearches += 1
+      this.#isHoldingCall = false
+      if (outputTokens === 0) this.isCallDenied = true
+      else this.heldCalls += 1
       this.paidTokens = Math.max(this.paidTokens, outputTokens)
-      if (!this.isSearchDenied) this.receive(this.#received, this.#searches)
+      if (!this.isCallDenied) this.receive(this.#received, this.#calls)
     })
   }
 

@@ -64,9 +64,11 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
     return this.#capture?.tokensPaidBy(paidTokens) ?? this.#writer.lastTokens ?? this.#writer.sentTokens
   }
 
-  /** Web searches that were seen and are paid for. */
-  get paidSearches(): number {
-    return Math.min(this.#receivedSearches, this.#flowControl.heldSearches)
+  /** Web searches and calls of tools that were seen and are paid for. */
+  get paidCalls(): Pick<UsageMeter, 'searches' | 'toolCalls'> {
+    const { heldCalls } = this.#flowControl
+    const { searches = 0, toolCalls = [] } = this.#stream?.meter ?? {}
+    return { searches: Math.min(searches, heldCalls), toolCalls: toolCalls.slice(0, heldCalls) }
   }
 
   /** Output tokens, by the relay's count, up to which events are paid for. */
@@ -82,8 +84,10 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
     return this.#stream?.meter.tokens ?? 0
   }
 
-  get #receivedSearches(): number {
-    return this.#stream?.meter.searches ?? 0
+  /** The web searches received so far, or the calls of the provider's tools, if those have a price. */
+  get #receivedCalls(): number {
+    const { searches = 0, toolCalls = [] } = this.#stream?.meter ?? {}
+    return this.#flowControl.holdsTools ? toolCalls.length : searches
   }
 
   /** The caller has disconnected, and the response is read only to be stored. */
@@ -104,7 +108,7 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
       this.#capture?.add(bytes, totalTokens)
       this.#writer.push(bytes, totalTokens)
     }
-    this.#flowControl.receive(totalTokens, this.#receivedSearches)
+    this.#flowControl.receive(totalTokens, this.#receivedCalls)
   }
 
   onComplete(): void {
@@ -127,7 +131,7 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
       return
     }
     this.#unpaidTokens = this.#tokensToPay(end, stream.meter)
-    this.#flowControl.receive(this.#unpaidTokens, this.#receivedSearches)
+    this.#flowControl.receive(this.#unpaidTokens, this.#receivedCalls)
     this.#endOncePaid(end)
   }
 
@@ -163,7 +167,7 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
     if (this.isEnded) return
     this.#writer.setLimit(Math.min(this.#flowControl.limit, this.paidTokens))
     if (this.receivedEnd) return this.#endOncePaid(this.receivedEnd)
-    if (this.#flowControl.isSearchDenied) return this.end({ kind: 'out-of-credit' })
+    if (this.#flowControl.isCallDenied) return this.end({ kind: 'out-of-credit' })
     // For a disconnected caller nothing is buffered, but a stored response is paid for all the same.
     const next = this.#isOnlyStored ? this.#receivedTokens : this.#writer.nextTokens
     if (this.#flowControl.isExhausted && next !== null && next > this.#flowControl.paidTokens)

@@ -30,7 +30,7 @@ export const emptyFacts: ChunkFacts = {
 /** Finish reasons are words; a longer text would fill the database and the log. */
 const maxFinishReasonLength = 64
 
-const structuralFields = new Set(['role', 'id', 'type', 'object', 'format', 'index', 'signature'])
+const structuralFields = new Set(['role', 'id', 'type', 'object', 'format', 'index', 'signature', 'tool'])
 
 /** Counts every text that the model wrote in a delta; true if there was any, or a tool call started. */
 function countOutput(count: TokenCounter, value: unknown, key: string): boolean {
@@ -54,9 +54,13 @@ function countOutput(count: TokenCounter, value: unknown, key: string): boolean 
 }
 
 /** The calls of the provider's own search in a message or delta (Anthropic, "Web search tool"). */
-function searchCalls({ server_tool_calls: calls }: Json): number {
-  if (!Array.isArray(calls)) return 0
+function searchCalls(calls: readonly unknown[]): number {
   return calls.filter((call) => isObject(call) && call['name'] === 'web_search').length
+}
+
+/** The provider's tools that are called in a delta (Responses API, items of `output`). */
+function calledTools(calls: readonly unknown[]): string[] {
+  return calls.flatMap((call) => (isObject(call) && typeof call['tool'] === 'string' ? [call['tool']] : []))
 }
 
 /** Whether a message or delta cites pages of a web search (OpenAI and OpenRouter, `annotations`). */
@@ -70,12 +74,16 @@ function listsPages({ web_search: pages, search_info: info }: Json): boolean {
   return (Array.isArray(pages) && pages.length > 0) || isObject(info)
 }
 
+const noCalls: readonly string[] = []
+
 export class UsageMeter {
   readonly #count = new TokenCounter()
   /** The last usage that the provider reported. */
   usage: TokenUsage | null = null
   /** The calls of web searches that are seen; at least 1 if pages are cited, which may be all that shows a search. */
   searches = 0
+  /** The provider's tools that were called, in order. */
+  toolCalls: readonly string[] = noCalls
   /** The service tier that the response names, `default` if it is the default one. */
   tier: string | null = null
   /** The upstream's finish reason. */
@@ -122,7 +130,12 @@ export class UsageMeter {
   }
 
   #countSearches(written: Json): void {
-    this.searches += searchCalls(written)
+    const { server_tool_calls: calls } = written
+    if (Array.isArray(calls)) {
+      this.searches += searchCalls(calls)
+      const tools = calledTools(calls)
+      if (tools.length > 0) this.toolCalls = [...this.toolCalls, ...tools]
+    }
     if (citesPages(written)) this.searches ||= 1
   }
 }
