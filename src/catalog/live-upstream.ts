@@ -3,6 +3,8 @@
 import { createHash } from 'node:crypto'
 import type { Sealer } from '../lib/encryption.ts'
 import type { UpstreamCredentialsTable, UpstreamsTable } from '../db/schema/schema.ts'
+import type { AddedFields } from '../providers/provider.ts'
+import { addedFields } from './added-fields.ts'
 import { parseCosts, priceFromCosts } from './costs.ts'
 import { lastFourOf, mainCredentialId, type Credential } from './credentials.ts'
 import type { Price } from './prices.ts'
@@ -17,7 +19,7 @@ export interface VersionedPrice extends Price {
 /** One of an upstream's credentials, decrypted. */
 export interface LiveCredential extends Pick<Credential, 'id' | 'lastFour' | 'label' | 'weight'> {
   readonly credential: string
-  /** The name of its circuit. Another secret gets another circuit. */
+  /** The name of its circuit. Another secret gets another circuit, and so do other headers. */
   readonly circuit: string
 }
 
@@ -29,6 +31,8 @@ export interface LiveUpstream extends UpstreamFields {
   /** The name of its circuit. Another address gets another circuit. */
   readonly circuit: string
   readonly proxy: string | null
+  /** What is added to every request; null: nothing. */
+  readonly added: AddedFields | null
   /** Its `prices` in the platform's currency; what a route costs us is in `LiveRoute.cost`. null: none. */
   readonly price: VersionedPrice | null
   readonly timeouts: Required<Timeouts>
@@ -50,7 +54,7 @@ function fingerprint(text: string): string {
  */
 function toLiveCredentials(
   { upstream, credentials }: UpstreamDelta,
-  own: string,
+  { own, headers }: { readonly own: string; readonly headers: string },
   sealer: Sealer,
 ): LiveCredential[] {
   const main: LiveCredential = {
@@ -59,13 +63,15 @@ function toLiveCredentials(
     lastFour: lastFourOf(own),
     label: '',
     weight: 1,
-    circuit: `${upstream.id}/${mainCredentialId}.${fingerprint(own)}`,
+    circuit: `${upstream.id}/${mainCredentialId}.${fingerprint(own + headers)}`,
   }
   const others = credentials.flatMap((row): LiveCredential[] => {
     if (row.enabled === 0) return []
     const credential = sealer.unseal(row.credential, row.id)
     const { id, last_four: lastFour, label, weight } = row
-    return [{ id, credential, lastFour, label, weight, circuit: `${id}.${fingerprint(credential)}` }]
+    return [
+      { id, credential, lastFour, label, weight, circuit: `${id}.${fingerprint(credential + headers)}` },
+    ]
   })
   return own === '' && others.length > 0 ? others : [main, ...others]
 }
@@ -75,13 +81,16 @@ export function toLiveUpstream(delta: UpstreamDelta, sealer: Sealer): LiveUpstre
   const row = delta.upstream
   const costs = parseCosts(row.prices)
   const credential = sealer.unseal(row.credential, row.id)
+  const added = addedFields(row, sealer)
+  const headers = added === null ? '' : added.headers.join('\n')
   const proxy = row.proxy === null ? null : sealer.unseal(row.proxy, row.id)
   return {
     ...upstreamFields(row),
     credential,
-    credentials: toLiveCredentials(delta, credential, sealer),
+    credentials: toLiveCredentials(delta, { own: credential, headers }, sealer),
     circuit: `${row.id}.${fingerprint(`${row.base_url} ${proxy ?? ''}`)}`,
     proxy,
+    added,
     price: costs === null ? null : { ...priceFromCosts(costs, 'prices'), version: 0 },
     timeouts: { ...defaultTimeouts, ...parseTimeouts(row.timeouts) },
   }

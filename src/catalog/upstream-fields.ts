@@ -9,6 +9,7 @@ import type { UpstreamSettings } from '../providers/provider.ts'
 import { parseProxy } from '../lib/http-client/proxy.ts'
 import { trimTrailing } from '../lib/trim-trailing.ts'
 import { providerNames } from '../providers/registry.ts'
+import { addedColumns, type AddedFieldsPatch } from './added-fields.ts'
 import { costsJson, type UpstreamCosts } from './costs.ts'
 import { initialTimeoutsJson, type TimeoutsPatch } from './timeouts.ts'
 
@@ -45,7 +46,7 @@ export function upstreamFields(row: UpstreamsTable): UpstreamFields {
 }
 
 /** Omitted fields stay unchanged. null removes a value. */
-export interface UpstreamPatch extends Partial<Omit<UpstreamFields, 'id' | 'settings'>> {
+export interface UpstreamPatch extends Partial<Omit<UpstreamFields, 'id' | 'settings'>>, AddedFieldsPatch {
   readonly credential?: string
   readonly proxy?: string | null
   readonly prices?: UpstreamCosts | null
@@ -183,7 +184,7 @@ export function toColumns(
   id: string,
   context: UpstreamContext,
 ): Partial<UpstreamsTable> {
-  const set = addressColumns(patch, id, context)
+  const set = { ...addressColumns(patch, id, context), ...addedColumns(patch, id, context.sealer) }
   if (patch.name !== undefined) {
     if (!namePattern.test(patch.name))
       throw invalidField('name', 'must consist of letters, digits, ".", "_" and "-"')

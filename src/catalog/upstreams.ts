@@ -1,6 +1,6 @@
 /**
  * Upstreams: the endpoints that serve models. A row has provider, address, credential, priority and cost. The
- * credential and the proxy's address are encrypted with the row's id and never returned.
+ * credential, the proxy's address and the added headers are encrypted with the row's id and never returned.
  */
 
 import { apiError, type ApiError, notFound } from '../errors.ts'
@@ -12,6 +12,8 @@ import type { Changed } from '../db/change.ts'
 import { expectChanges, type Db } from '../db/db.ts'
 import { sql, type UpstreamsTable } from '../db/schema/schema.ts'
 import { isForeignKeyViolation, isUniqueViolation, isExpectationFailureOf } from '../db/store-error.ts'
+import type { Json } from '../providers/json-fields.ts'
+import { addedFields } from './added-fields.ts'
 import { parseCosts, type UpstreamCosts } from './costs.ts'
 import { lastFourOf } from './credentials.ts'
 import { forgetRouteMaximums, routedModels } from './route-maximums.ts'
@@ -31,6 +33,10 @@ import { mergeTimeouts, parseTimeouts, timeoutsJson, type Timeouts } from './tim
 export interface Upstream extends UpstreamFields {
   /** Without user name and password. */
   readonly proxy: string | null
+  /** Of the headers that are added to every request. */
+  readonly headerNames: readonly string[]
+  /** What is added to the body of every request. */
+  readonly body: Json
   readonly prices: UpstreamCosts | null
   /** Only the timeouts that were set; timeouts.ts has the defaults. */
   readonly timeouts: Timeouts
@@ -47,8 +53,11 @@ export type UpstreamInput = UpstreamPatch &
   }
 
 export function upstreamOf(row: UpstreamsTable, sealer: Sealer): Upstream {
+  const added = addedFields(row, sealer)
   return {
     ...upstreamFields(row),
+    headerNames: added?.headers.map(([name]) => name) ?? [],
+    body: added?.body ?? {},
     proxy: row.proxy === null ? null : redactProxy(sealer.unseal(row.proxy, row.id)),
     prices: parseCosts(row.prices),
     timeouts: parseTimeouts(row.timeouts),
@@ -70,28 +79,31 @@ function toAuditDetail(row: UpstreamsTable, sealer: Sealer): object {
   const upstream = upstreamOf(row, sealer)
   const { lastFour: _credential, createdAt: _created, updatedAt: _updated, settings, ...open } = upstream
   const { maximumField, ...others } = settings
-  return { ...open, maxTokensField: maximumField ?? null, ...others }
+  return { ...open, body: row.body, maxTokensField: maximumField ?? null, ...others }
 }
 
-/** The changed fields; of a credential or a proxy's password, only that it has changed. null: nothing has. */
+/** The changed fields; of secrets, only that they have changed. null: nothing has. */
 function toAuditChanges(before: UpstreamsTable, after: UpstreamsTable, sealer: Sealer): object | null {
-  const isChanged = (name: 'credential' | 'proxy'): boolean =>
+  const isChanged = (name: SealedField): boolean =>
     unsealed(before, name, sealer) !== unsealed(after, name, sealer)
   const changes = {
     ...(isChanged('credential') ? { credential: 'changed' } : {}),
     ...(isChanged('proxy') ? { proxy: 'changed' } : {}),
+    ...(isChanged('headers') ? { headers: 'changed' } : {}),
     ...auditChanges(toAuditDetail(before, sealer), toAuditDetail(after, sealer)),
   }
   return Object.keys(changes).length === 0 ? null : changes
 }
 
-function unsealed(row: UpstreamsTable, name: 'credential' | 'proxy', sealer: Sealer): string | null {
+type SealedField = 'credential' | 'proxy' | 'headers'
+
+function unsealed(row: UpstreamsTable, name: SealedField, sealer: Sealer): string | null {
   const sealed = row[name]
   return sealed === null ? null : sealer.unseal(sealed, row.id)
 }
 
-/** Where an upstream's requests go, and the secret that they carry. */
-const destinationFields = ['base_url', 'provider', 'proxy', 'credential'] as const
+/** Where an upstream's requests go, and the secrets that they carry. */
+const destinationFields = ['base_url', 'provider', 'proxy', 'credential', 'headers'] as const
 
 /**
  * True if the credentials would be sent to another server than they were stored for: another origin, provider or proxy.
@@ -133,6 +145,8 @@ export async function createUpstream(
     base_url: '',
     credential: '',
     proxy: null,
+    headers: null,
+    body: null,
     priority: 0,
     weight: 1,
     prices: null,
@@ -178,9 +192,9 @@ export async function listUpstreams(db: Db, sealer: Sealer): Promise<Upstream[]>
 }
 
 /**
- * A new origin, provider or proxy deletes the stored credentials, the additional ones included, and keeps only the one
- * of the same patch. Another address or provider forgets whether the upstream obeys maximums. Throws 404 for an unknown id, 400 naming the field, 409 if the name is taken. A patch that changes
- * nothing writes nothing.
+ * A new origin, provider or proxy deletes the stored credentials, the additional ones included, and the headers, and
+ * keeps only those of the same patch. Another address or provider forgets whether the upstream obeys maximums. Throws
+ * 404 for an unknown id, 400 naming the field, 409 if the name is taken. A patch that changes nothing writes nothing.
  */
 export async function updateUpstream(
   db: Db,
@@ -195,6 +209,7 @@ export async function updateUpstream(
   if (deletesCredentials) {
     await context.authorizeNewDestination?.()
     set.credential ??= context.sealer.seal('', id)
+    set.headers ??= null
   }
   const merged = {
     timeouts: patchJson(before.timeouts, timeoutsJson(patch.timeouts ?? {})),

@@ -8,6 +8,7 @@ import { openTemporaryDb } from './store.fixture.ts'
 
 /** The modules that seal values, and the columns that these are written to. Others seal through `storedResponses`. */
 const sealingModules: Readonly<Record<string, readonly string[]>> = {
+  'src/catalog/added-fields.ts': ['upstreams.headers'],
   'src/catalog/credentials.ts': ['upstream_credentials.credential'],
   'src/catalog/upstream-fields.ts': ['upstreams.credential', 'upstreams.proxy'],
   'src/catalog/upstreams.ts': ['upstreams.credential'],

@@ -23,6 +23,7 @@ interface SealedColumn {
 export const sealedColumns: readonly SealedColumn[] = [
   { table: 'upstreams', column: 'credential', key: ['id'], sealedFor: 'id' },
   { table: 'upstreams', column: 'proxy', key: ['id'], sealedFor: 'id' },
+  { table: 'upstreams', column: 'headers', key: ['id'], sealedFor: 'id' },
   { table: 'upstream_credentials', column: 'credential', key: ['id'], sealedFor: 'id' },
   { table: 'channels', column: 'target', key: ['id'], sealedFor: 'id' },
   { table: 'persons', column: 'totp_secret', key: ['id'], sealedFor: 'id' },

@@ -60,6 +60,8 @@ export interface UpstreamCall {
   readonly baseUrl: string
   readonly credential: string
   readonly settings: UpstreamSettings
+  /** What the operator adds to the request; absent or `null`: nothing. */
+  readonly added?: AddedFields | null
   /** What the upstream rejects and is left out, unless the caller sent it in the upstream's format: request-hints.ts. */
   readonly withoutFields?: ReadonlySet<string>
   /** The provider's tools that the model's price covers; absent: none. */
@@ -105,6 +107,13 @@ export interface OutgoingRequest {
   readonly url: string
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly body: readonly Buffer[]
+}
+
+/** What the operator adds to every request to an upstream. */
+export interface AddedFields {
+  readonly headers: OutgoingRequest['headers']
+  /** Members of the body, for requests that do not have them. */
+  readonly body: Json
 }
 
 const contentType = ['content-type', 'application/json'] as const

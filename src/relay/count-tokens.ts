@@ -61,7 +61,9 @@ export async function countTokens(
   const { credential } = first.credential
   const body = request.encodingFor(provider)
   const call = { provider, body, model: upstreamModel, credential, nowMs: now() }
-  const attempt = new UpstreamAttempt(deps, singleCall(upstream, call, maxCountMs))
+  // The count of a request does not take all fields of the request.
+  const added = upstream.added && { ...upstream.added, body: {} }
+  const attempt = new UpstreamAttempt(deps, { ...singleCall(upstream, call, maxCountMs), added })
   // Created first and then assigned: docs/decisions/0026-request-objects-in-the-young-generation.md.
   const onDisconnect = (): void => attempt.destroy()
   writer.onDisconnect = onDisconnect

@@ -1,16 +1,16 @@
 /** The form of an upstream. A new one is saved disabled and tested before it can be enabled. */
-import { Button, Checkbox, PasswordInput, TextInput } from '@mantine/core'
+import { Button, PasswordInput, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { mutateAdmin, providersQuery } from '../../api/admin-queries.ts'
 import type { Upstream, UpstreamModels, UpstreamTestResult } from '../../api/contract.ts'
 import { useMessages } from '../../locales/messages.ts'
+import { AdvancedFields, advancedDraftFrom, advancedFromDraft } from './advanced-upstream-fields.tsx'
 import { ConfirmIdentity } from './confirm-identity.tsx'
 import { submitHandler, useAction, useFieldError } from './use-action.ts'
 import { CostFields, costDraftFrom, costsFromDraft, type CostDraft } from './cost-fields.tsx'
-import { changedFields, integerText, namesFrom, optionalInteger, optionalText } from './field-values.ts'
-import { SelectField, Form, useDraft, IntegerField } from './fields.tsx'
-import { timeoutDraftFrom, TimeoutFields, timeoutsFromDraft } from './timeout-fields.tsx'
+import { changedFields } from './field-values.ts'
+import { SelectField, Form, useDraft } from './fields.tsx'
 import { formatDuration } from '../format.ts'
 import { ErrorMessage } from '../feedback/empty-state.tsx'
 import { StatusLabel } from '../tables/format-cells.tsx'
@@ -23,21 +23,13 @@ export interface UpstreamFormProps {
   readonly close: () => void
 }
 
-const maximumFields = ['max_tokens', 'max_completion_tokens'] as const
-
 function draftFrom(upstream: Upstream | null) {
   return {
     name: upstream?.name ?? '',
     provider: upstream?.provider ?? 'openai-compatible',
     base_url: upstream?.base_url ?? '',
     credential: '',
-    priority: integerText(upstream?.priority ?? 1),
-    weight: integerText(upstream?.weight ?? 1),
-    on_abort: upstream?.on_abort ?? 'cancel',
-    collect_stream: upstream?.collect_stream === true ? 'yes' : '',
-    ...timeoutDraftFrom(upstream?.timeouts),
-    max_tokens_field: upstream?.max_tokens_field ?? '',
-    allowed_fields: upstream?.allowed_fields.join(', ') ?? '',
+    ...advancedDraftFrom(upstream),
   }
 }
 
@@ -49,13 +41,7 @@ function bodyFrom(draft: Draft, costs: CostDraft, isNew: boolean): Record<string
     provider: draft.provider,
     ...(draft.base_url.trim() === '' ? {} : { base_url: draft.base_url.trim() }),
     ...(draft.credential === '' && !isNew ? {} : { credential: draft.credential.trim() }),
-    priority: optionalInteger(draft.priority),
-    weight: optionalInteger(draft.weight),
-    on_abort: draft.on_abort,
-    collect_stream: draft.collect_stream !== '',
-    timeouts: timeoutsFromDraft(draft),
-    max_tokens_field: optionalText(draft.max_tokens_field),
-    allowed_fields: namesFrom(draft.allowed_fields),
+    ...advancedFromDraft(draft),
     prices: costsFromDraft(costs),
     ...(isNew ? { enabled: false } : {}),
   }
@@ -66,23 +52,6 @@ function isMoved(upstream: Upstream, draft: Draft): boolean {
   const origin = (url: string): string => URL.parse(url.trim())?.origin ?? url
   const hasNewOrigin = draft.base_url.trim() !== '' && origin(draft.base_url) !== origin(upstream.base_url)
   return hasNewOrigin || draft.provider !== upstream.provider
-}
-
-interface CollectStreamProps {
-  readonly draft: Draft
-  readonly set: (name: 'collect_stream', value: string) => void
-}
-
-function CollectStreamField({ draft, set }: CollectStreamProps) {
-  const t = useMessages('catalog').upstreams
-  return (
-    <Checkbox
-      label={t.collectStream}
-      description={t.collectStreamHint}
-      checked={draft.collect_stream !== ''}
-      onChange={(event) => set('collect_stream', event.currentTarget.checked ? 'yes' : '')}
-    />
-  )
 }
 
 export function UpstreamForm({ upstream, close }: UpstreamFormProps) {
@@ -113,7 +82,7 @@ export function UpstreamForm({ upstream, close }: UpstreamFormProps) {
       action={save}
       submitLabel={isNew ? t.addAndTest : shell.save}
       cancel={close}
-      inlineErrors={['name', 'provider', 'base_url', 'credential', 'allowed_fields']}
+      inlineErrors={['name', 'provider', 'base_url', 'credential', 'allowed_fields', 'headers', 'body']}
     >
       {isNew && <p className="callout">{t.addHint}</p>}
       <div className="fields two-columns">
@@ -160,33 +129,7 @@ export function UpstreamForm({ upstream, close }: UpstreamFormProps) {
       <details className="disclosure">
         <summary>{t.advanced}</summary>
         <div className="fields">
-          <IntegerField label={t.priority} description={t.priorityHint} {...field('priority')} />
-          <IntegerField label={t.weight} description={t.weightHint} {...field('weight')} />
-          <TimeoutFields field={field} placeholder={t.default} />
-          <SelectField
-            label={t.onAbort}
-            options={[
-              { value: 'cancel', label: t.cancel },
-              { value: 'drain', label: t.drain },
-            ]}
-            name="on_abort"
-            value={draft.on_abort}
-            onChange={(event) => set('on_abort', event.currentTarget.value)}
-          />
-          <CollectStreamField draft={draft} set={set} />
-          <SelectField
-            label={t.maxTokensField}
-            anyLabel={t.default}
-            options={maximumFields.map((name) => ({ value: name, label: name }))}
-            {...field('max_tokens_field')}
-          />
-          <TextInput
-            label={t.allowedFields}
-            description={t.allowedFieldsHint}
-            autoComplete="off"
-            error={fieldError('allowed_fields')}
-            {...field('allowed_fields')}
-          />
+          <AdvancedFields upstream={upstream} draft={draft} set={set} field={field} errorOf={fieldError} />
         </div>
       </details>
     </Form>

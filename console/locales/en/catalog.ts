@@ -2,7 +2,9 @@
 
 const plural = (count: number, one: string, many: string): string => `${count} ${count === 1 ? one : many}`
 
+import { added } from './added.ts'
 export const catalog = {
+  added,
   upstreams: {
     title: 'Upstreams',
     lead: 'Your accounts with providers that serve models. Those with the lowest priority number are tried first.',
@@ -20,7 +22,7 @@ export const catalog = {
     credentialHint: 'Stored encrypted and never shown again',
     credentialUnchanged: 'Leave empty to keep the current one',
     movedEffect:
-      'Saving deletes all stored credentials of this upstream, because they belong to the previous server or provider. Enter the new credential here.',
+      'Saving deletes all stored credentials of this upstream and its added headers, because they belong to the previous server or provider. Enter the new credential here.',
     priority: 'Priority',
     priorityHint: 'Lower is tried first',
     weight: 'Weight',

@@ -1,7 +1,9 @@
 /** What operators sell: upstreams, models, prices, tiers, vouchers, promotions. Simplified Chinese. */
 import type { catalog as english } from '../en/catalog.ts'
+import { added } from './added.ts'
 
 export const catalog: typeof english = {
+  added,
   upstreams: {
     title: '上游',
     lead: '您在模型供应商处的账户，优先级数值小的先尝试。',
@@ -18,7 +20,7 @@ export const catalog: typeof english = {
     credential: '凭证',
     credentialHint: '加密存储，保存后不再显示',
     credentialUnchanged: '留空则不修改',
-    movedEffect: '更换服务器或供应商后，保存时将删除该上游已保存的全部凭证，请在此填写新的凭证。',
+    movedEffect: '更换服务器或供应商后，保存时将删除该上游已保存的全部凭证和附加请求头，请在此填写新的凭证。',
     priority: '优先级',
     priorityHint: '数值越小越优先',
     weight: '权重',

@@ -135,7 +135,10 @@ alter table models add column operations text not null default '["chat"]';
 alter table requests add column operation text;
 `,
   },
-  /** Prices by unit (providers/price-units.ts) and prices that apply from a later time, and what a request used by unit (providers/request-units.ts). */
+  /**
+   * Prices by unit (providers/price-units.ts), prices that apply from a later time, and what a request used by unit
+   * (providers/request-units.ts).
+   */
   {
     version: 26,
     name: 'prices by unit',
@@ -144,6 +147,15 @@ alter table prices add column units text;
 alter table prices add column effective_from integer;
 alter table requests add column service_tier text;
 alter table requests add column units text;
+`,
+  },
+  /** What is added to every request to an upstream: headers, sealed with the row's id, and members of the body. */
+  {
+    version: 27,
+    name: 'added headers and members',
+    ddl: `
+alter table upstreams add column headers text;
+alter table upstreams add column body text;
 `,
   },
 ]

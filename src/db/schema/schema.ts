@@ -97,6 +97,10 @@ export interface UpstreamsTable {
   credential: string
   /** Sealed with the row's id, because its URL may contain a password. */
   proxy: string | null
+  /** JSON object of the headers that are added to every request, sealed with the row's id; null: none. */
+  headers: string | null
+  /** JSON object of what is added to every request's body; null: nothing. */
+  body: string | null
   priority: number
   weight: number
   /** JSON of our cost, as decimal strings with currency and rate; null: unknown. */

@@ -5,6 +5,7 @@
  * `secret_access_key`, `session_token` and `region`; or a Bedrock API key, which is sent as a bearer token. See
  * bedrock-request.ts and bedrock-response.ts.
  */
+import { withAddedMembers } from '../added-fields.ts'
 import { AwsEventStreamParser } from './aws-event-stream.ts'
 import { signAwsRequest, type AwsAccessKey } from './aws-signature.ts'
 import { bedrockTranslation } from './bedrock-response.ts'
@@ -73,7 +74,9 @@ export const bedrock: Provider = {
       ['content-type', 'application/json'],
       ['accept', stream ? 'application/vnd.amazon.eventstream' : 'application/json'],
     ]
-    const body = [Buffer.from(JSON.stringify(buildBedrockBody(request, { model, modelMaximumTokens })))]
+    const own = [Buffer.from(JSON.stringify(buildBedrockBody(request, { model, modelMaximumTokens })))]
+    // Before the body is signed.
+    const body = withAddedMembers(own, call.added)
     const auth = authHeaders(call, new URL(url), { headers, body })
     return { url, headers: [...headers, ...auth, ['user-agent', 'sluice']], body }
   },

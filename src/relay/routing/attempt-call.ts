@@ -28,10 +28,11 @@ export interface AttemptCall extends UpstreamCall {
 
 /** A call outside of failover: the request is sent as it is, and must be answered within this time. */
 export function singleCall(
-  { baseUrl, settings, timeouts, proxy }: LiveUpstream,
+  { baseUrl, settings, timeouts, proxy, added }: LiveUpstream,
   call: Pick<AttemptCall, 'provider' | 'body' | 'model' | 'credential' | 'nowMs'>,
   maxMs: number,
 ): AttemptCall {
   const unlimited = { maximumTokens: null, modelMaximumTokens: null }
-  return { ...call, ...unlimited, baseUrl, settings, timeouts: boundTimeouts(timeouts, maxMs, false), proxy }
+  const bounded = boundTimeouts(timeouts, maxMs, false)
+  return { ...call, ...unlimited, baseUrl, settings, timeouts: bounded, proxy, added }
 }

@@ -12,7 +12,8 @@ import {
 } from '../../lib/http-client/http-client.ts'
 import type { AttemptDeps } from '../request-context.ts'
 import type { AttemptCall } from './attempt-call.ts'
-import { secretsOf, upstreamError, type UpstreamError } from './upstream-error.ts'
+import { secretsOf } from './secrets.ts'
+import { upstreamError, type UpstreamError } from './upstream-error.ts'
 import { upstreamRequestId } from './failure-details.ts'
 import {
   parseUpstreamUrl,
@@ -25,6 +26,7 @@ import type { UsageMeter } from '../streaming/usage-meter.ts'
 import { readBufferedResponse, type BufferedResponse } from './buffered-response.ts'
 import { ReceivedBody } from './received-body.ts'
 import { servedResponse, type ServedResponse } from './served-response.ts'
+import { withAddedFields } from '../../providers/added-fields.ts'
 import type { ResponseIdentity } from '../../providers/provider.ts'
 
 export interface StreamedResponse {
@@ -112,7 +114,7 @@ export class UpstreamAttempt implements ResponseHandler {
     const { timeouts, provider, proxy } = this.#call
     try {
       if (token !== undefined) this.#call = { ...this.#call, token }
-      const outgoing = provider.buildRequest(this.#call)
+      const outgoing = withAddedFields(provider.buildRequest(this.#call), this.#call.added)
       const { origin, path } = parseUpstreamUrl(outgoing.url, proxy)
       const headers = encodeHeaders(outgoing.headers)
       const { body } = outgoing

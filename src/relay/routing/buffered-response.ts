@@ -7,12 +7,12 @@ import { renameModel, renameModelIn } from '../streaming/model-renaming.ts'
 import { UsageMeter } from '../streaming/usage-meter.ts'
 import type { AttemptCall } from './attempt-call.ts'
 import { identityIn } from './served-response.ts'
+import { secretsOf } from './secrets.ts'
 import {
   parseErrorBody,
   upstreamError,
   upstreamErrorFromBody,
   upstreamErrorFromResponse,
-  secretsOf,
   type UpstreamError,
 } from './upstream-error.ts'
 

@@ -194,6 +194,7 @@ export class Failover implements ServedRequest {
       baseUrl: upstream.baseUrl,
       credential: credential.credential,
       settings: upstream.settings,
+      added: upstream.added,
       withoutFields: rejected.length > 0 ? known.union(new Set(rejected.map(({ field }) => field))) : known,
       returnedModel: route.returnedModel,
       modelMaximumTokens: model.maxOutputTokens,
@@ -273,9 +274,8 @@ export class Failover implements ServedRequest {
     }
     this.#isReported = true
     const { circuits, probes, route } = candidate
-    const startedAt = this.#startedAt
+    const [startedAt, latencyMs] = [this.#startedAt, this.#latencyMs]
     if (end === 'complete') {
-      const latencyMs = this.#latencyMs
       recordLatency(routeStats(route), this.#context.request.stream, latencyMs, startedAt + latencyMs)
       this.#deps.health.reportSuccess(circuits, startedAt, latencyMs)
     } else if (probes.length > 0) {

@@ -7,7 +7,8 @@ import { toBoundedText } from '../../lib/valid-text.ts'
 import { isObject } from '../../providers/json-fields.ts'
 import type { CallerRequest } from '../request/caller-format.ts'
 import type { AttemptRecord } from './attempt-record.ts'
-import { redactSecrets, type UpstreamError } from './upstream-error.ts'
+import { redactSecrets } from './secrets.ts'
+import type { UpstreamError } from './upstream-error.ts'
 
 const maxMessageLength = 300
 /** Messages about larger requests are left out: searching them would delay other requests. */

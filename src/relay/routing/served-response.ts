@@ -10,7 +10,7 @@ import { isSameModel } from '../../providers/model-names.ts'
 import type { ResponseIdentity } from '../../providers/provider.ts'
 import { findProvider } from '../../providers/registry.ts'
 import type { AttemptRecord } from './attempt-record.ts'
-import { redactSecrets } from './upstream-error.ts'
+import { redactSecrets } from './secrets.ts'
 
 export type ServedResponse = Required<
   Pick<RequestOutcome, 'modelServed' | 'providerResponseId' | 'fingerprint'>

@@ -5,9 +5,9 @@
  */
 import { apiError, type ApiError } from '../../errors.ts'
 import { parseBoundedJson } from '../../lib/json/bounded-json.ts'
-import type { UpstreamCall, FailureResponse } from '../../providers/provider.ts'
-import { toBoundedText } from '../../lib/valid-text.ts'
+import type { FailureResponse } from '../../providers/provider.ts'
 import { isObject, type Json } from '../../providers/json-fields.ts'
+import { maxMessageLength, redactSecrets } from './secrets.ts'
 
 export type UpstreamErrorKind =
   /** The request is invalid: every upstream would reject it. */
@@ -79,30 +79,6 @@ function kindFromStatus(status: number): UpstreamErrorKind {
     default:
       return 'unavailable'
   }
-}
-
-const maxMessageLength = 2000
-/** Plain words after "key" and "Bearer" are not secrets; a full stop at the end belongs to the sentence. */
-const secretPattern =
-  /\b(?:(?:sk|rk|pk|gsk|xai|key|Bearer)(?:[-_]| (?![a-z]{1,16}(?:-[a-z]{1,16})?\.*(?![\w\-.*])))|AIza)[\w\-.*]{7,}[\w\-*]/g
-
-/** The parts of a credential that are secrets on their own, as in a pair of keys or a key file. */
-function secretParts(credential: string): string[] {
-  const parts = credential.replaceAll('\\n', '\n').split(/[\s":,{}]+/)
-  return [credential, ...parts.filter((part) => part.length >= 16)]
-}
-
-/** The secrets of a call: its credential, and the token that it was exchanged for. */
-export function secretsOf({ credential, token }: Pick<UpstreamCall, 'credential' | 'token'>): string {
-  return token === undefined ? credential : `${credential}\n${token}`
-}
-
-/** The text without our credential, or anything that looks like one. */
-export function redactSecrets(message: string, credential: string): string {
-  let redacted = message
-  if (credential !== '')
-    for (const part of secretParts(credential)) redacted = redacted.replaceAll(part, '[removed]')
-  return toBoundedText(redacted.replaceAll(secretPattern, '[removed]'), maxMessageLength)
 }
 
 function nonEmptyString(value: unknown): string | null {

@@ -12,12 +12,8 @@ import type {
   StreamEvent,
   StreamTranslation,
 } from '../../providers/provider.ts'
-import {
-  upstreamError,
-  upstreamErrorFromBody,
-  secretsOf,
-  type UpstreamError,
-} from '../routing/upstream-error.ts'
+import { upstreamError, upstreamErrorFromBody, type UpstreamError } from '../routing/upstream-error.ts'
+import { secretsOf } from '../routing/secrets.ts'
 import type { StreamEncoder } from '../request/caller-format.ts'
 import type { AttemptCall } from '../routing/attempt-call.ts'
 import type { BufferedResponse } from '../routing/buffered-response.ts'

@@ -2,6 +2,7 @@
 import type { Catalog, LiveUpstream } from '../../catalog/catalog.ts'
 import { apiError, notFound } from '../../errors.ts'
 import type { TestCallResult, UpstreamModels } from '../../health/upstream-tests.ts'
+import { withAddedHeaders } from '../../providers/added-fields.ts'
 import type { Provider } from '../../providers/provider.ts'
 import { findProvider } from '../../providers/registry.ts'
 import type { AttemptDeps } from '../request-context.ts'
@@ -10,6 +11,7 @@ import { readChatRequest } from '../request/request-body.ts'
 import { singleCall, type AttemptCall } from '../routing/attempt-call.ts'
 import { UpstreamAttempt } from '../routing/attempt.ts'
 import { sendAuxiliaryRequest } from '../routing/auxiliary-request.ts'
+import { secretsOf } from '../routing/secrets.ts'
 import { upstreamErrorFromResponse } from '../routing/upstream-error.ts'
 import { upstreamErrorFromException } from '../routing/upstream-transport.ts'
 
@@ -96,11 +98,12 @@ export async function fetchModels(
   const list = provider.buildModelListRequest?.(upstream)
   if (!list) return unavailable(null, `${provider.title} does not offer a list of models here.`)
   try {
-    const { url, headers } = list
+    const { url } = list
+    const headers = withAddedHeaders(list.headers, upstream.added)
     const request = { url, headers, body: [], method: 'GET', maxBytes } as const
     const response = await sendAuxiliaryRequest(context.client, request, upstream)
     if (response.status !== 200) {
-      const about = { credential: upstream.credential, now: context.now(), provider }
+      const about = { credential: secretsOf(upstream), now: context.now(), provider }
       return unavailable(
         response.status,
         upstreamErrorFromResponse({ ...response, errorType: null }, about).message,

@@ -76,6 +76,8 @@ async function createUpstream({ server }: FormContext): Promise<string> {
     on_abort: 'drain',
     collect_stream: true,
     speaks: ['responses'],
+    headers: { 'x-gateway-key': 'gw-0123456789abcdef' },
+    body: { user: 'relay', provider: { sort: 'price' } },
     health_check_ms: 123_457,
     max_tokens_field: 'max_completion_tokens',
     allowed_fields: ['service_tier', 'code_execution'],

@@ -82,6 +82,22 @@ const patchFields = {
         'The APIs that the upstream speaks beside chat completions; requests of their format pass through to it. null: what its provider does.',
       example: ['responses'],
     }),
+  headers: z
+    .record(z.string(), z.string())
+    .nullish()
+    .meta({
+      description:
+        'Headers that are added to every request; they replace the relay’s own. Stored encrypted and never returned; null or {}: none.',
+      example: { 'http-referer': 'https://relay.example' },
+    }),
+  body: z
+    .record(z.string(), z.unknown())
+    .nullish()
+    .meta({
+      description:
+        'Fields that are added to the JSON of every request that does not have them. null or {}: none.',
+      example: { provider: { data_collection: 'deny' } },
+    }),
   settings: z
     .strictObject({ maximum_field: maximumFieldInput.optional() })
     .optional()
@@ -116,6 +132,8 @@ export const upstreamSchema = z
     max_tokens_field: z.string().nullable().meta({ description: 'null: the provider’s own.' }),
     allowed_fields: z.array(z.string()),
     speaks: z.array(z.enum(spokenApis)),
+    header_names: z.array(z.string()).meta({ description: 'Of the headers that are added.' }),
+    body: z.record(z.string(), z.unknown()).meta({ description: 'What is added to requests.' }),
     settings: z
       .object({ maximum_field: z.string().optional() })
       .meta({ description: 'The old name of `max_tokens_field`.', deprecated: true }),
@@ -126,6 +144,8 @@ export const upstreamSchema = z
 
 const upstreamView = view('upstream', upstreamSchema, ({ settings, ...upstream }: Upstream) => ({
   ...jsonFields(upstream),
+  header_names: [...upstream.headerNames],
+  body: upstream.body,
   collect_stream: settings.collectStream ?? false,
   max_tokens_field: settings.maximumField ?? null,
   allowed_fields: [...(settings.allowedFields ?? [])],
@@ -249,7 +269,7 @@ export const upstreamEndpoints = [
   }),
   admin.patch('/upstreams/{id}', {
     summary: 'Update an upstream',
-    description: `A new origin (scheme, host or port of \`base_url\`), provider or proxy deletes all stored credentials, except a \`credential\` sent in the same call, and ${confirmationRule}`,
+    description: `A new origin (scheme, host or port of \`base_url\`), provider or proxy deletes all stored credentials and headers, except a \`credential\` and \`headers\` sent in the same call, and ${confirmationRule}`,
     body: upstreamPatch,
     response: upstreamView,
     async handle(context) {
