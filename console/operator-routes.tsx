@@ -65,7 +65,16 @@ export const operatorRoutes = [
   createRoute({
     getParentRoute: () => operatorRoute,
     path: '/requests',
-    validateSearch: stringParams('account', 'key', 'model', 'outcome', 'from', 'to', 'request_id'),
+    validateSearch: stringParams(
+      'account',
+      'key',
+      'model',
+      'outcome',
+      'operation',
+      'from',
+      'to',
+      'request_id',
+    ),
     component: lazyPage(() => import('./pages/operator/monitor/requests.tsx'), 'Requests'),
   }),
   createRoute({

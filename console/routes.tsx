@@ -58,7 +58,7 @@ const customerRoutes = [
   createRoute({
     getParentRoute: () => shellRoute,
     path: '/usage',
-    validateSearch: stringParams('span', 'key', 'model', 'outcome', 'request_id'),
+    validateSearch: stringParams('span', 'key', 'model', 'outcome', 'operation', 'request_id'),
     component: lazyPage(() => import('./pages/customer/usage.tsx'), 'Usage'),
   }),
   createRoute({

@@ -11,7 +11,7 @@ const namespaces = globSync('*.ts', { cwd: join(here, 'en') }).toSorted()
 
 /** Words that Chinese texts keep: names of products, formats, fields and keyboard keys, and terms of the field. */
 const keptWords = new Set(
-  `API Responses CSV SDK URL IP ID JSON SSE DONE QR SVG PIN OpenAI Bedrock Asia Shanghai Shift Enter req GET POST English Retry After
+  `API Messages Responses CSV SDK URL IP ID JSON SSE DONE QR SVG PIN OpenAI Bedrock Asia Shanghai Shift Enter req GET POST English Retry After
   Idempotency Key Slack Telegram Sluice Token Webhook x xx should retry false ratelimit sluice cost request id error
   message type param code stream true data usage options include unlimited v1 npx admin link application json K UTC`.split(
     /\s+/,

@@ -18,6 +18,7 @@ export const requestOperations = {
   embeddings: { path: '/v1/embeddings', model: 'embeddings' },
 } as const satisfies Readonly<Record<string, { readonly path: string; readonly model: ModelOperation }>>
 export type RequestOperation = keyof typeof requestOperations
+export const requestOperationNames = Object.keys(requestOperations) as RequestOperation[]
 
 /**
  * Completions are short and many: editors ask for one at each keystroke, and a larger hold would reject most of them.

@@ -18,6 +18,7 @@ export interface RequestRowFilter {
   readonly key?: string | undefined
   readonly model?: string | undefined
   readonly outcome?: Outcome | undefined
+  readonly operation?: string | undefined
   /** Only requests that did not succeed. */
   readonly errors?: boolean
   readonly requestId?: string | undefined
@@ -84,11 +85,12 @@ function conditionsOf(filter: RequestRowFilter): {
     ['account_id', filter.account],
     ['model', filter.model],
     ['outcome', filter.outcome],
+    ['operation', filter.operation],
   ] as const
   const given = columns.filter(([, value]) => value !== undefined)
   const leadingColumn = usesFailureIndex(filter)
     ? 'account_id'
-    : given.find(([column]) => column !== 'outcome')?.[0]
+    : given.find(([column]) => column !== 'outcome' && column !== 'operation')?.[0]
   const conditions = given.map(([column, value]) => ({
     column,
     text: `${column} = ?`,

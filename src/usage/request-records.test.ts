@@ -91,7 +91,7 @@ describe('request records', () => {
   test('filters – narrow the result; from is inclusive, to is exclusive', async (t) => {
     const store = await openAnyStore(t)
     const rows = [
-      createRequestRow('req_0', { at: 10 }),
+      createRequestRow('req_0', { at: 10, operation: 'embeddings' }),
       createRequestRow('req_1', { at: 20, account_id: 'acc_two', key_id: 'key_two' }),
       createRequestRow('req_2', { at: 30, model: 'other', outcome: 'failed' }),
     ]
@@ -102,6 +102,8 @@ describe('request records', () => {
     assert.deepEqual(await found({ key: 'key_one' }), ['req_2', 'req_0'])
     assert.deepEqual(await found({ model: 'other' }), ['req_2'])
     assert.deepEqual(await found({ outcome: 'failed', account: 'acc_one' }), ['req_2'])
+    assert.deepEqual(await found({ operation: 'embeddings', account: 'acc_one' }), ['req_0'])
+    assert.deepEqual(await found({ operation: 'embeddings', requestId: 'req_1' }), [])
     assert.deepEqual(await found({ requestId: 'req_0' }), ['req_0'])
     assert.deepEqual(await found({ from: 20, to: 30 }), ['req_1'])
     assert.deepEqual(await found({ account: 'acc_none' }), [])

@@ -162,7 +162,6 @@ export const account = {
     reasoning: 'Reasoning tokens',
     usageSource: 'Token count',
     sources: { provider: 'Reported by the provider', estimate: 'Estimated' },
-    operation: 'Operation',
     modelServed: 'Model served',
     responseId: 'Response ID at the provider',
     fingerprint: 'System fingerprint',

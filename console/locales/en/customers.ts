@@ -191,7 +191,6 @@ export const customers = {
     finish: 'Finish reason',
     usageSource: 'Token count',
     sources: { provider: 'Reported by the provider', estimate: 'Estimated' },
-    operation: 'Operation',
     modelServed: 'Model served',
     responseId: 'Response ID at the provider',
     fingerprint: 'System fingerprint',

@@ -112,6 +112,14 @@ export const shell = {
     aborted: 'Client disconnected',
     ended: 'Stopped by the relay',
   },
+  operation: 'Operation',
+  operationNames: {
+    chat: 'Chat completions',
+    messages: 'Messages',
+    responses: 'Responses',
+    completions: 'Completions',
+    embeddings: 'Embeddings',
+  },
   sharedRecord: (count: string) => `${count} requests were rejected like this within a minute.`,
   /** Of requests that were rejected before their model was known. */
   unknownModel: 'Unknown model',

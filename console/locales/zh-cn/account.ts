@@ -154,7 +154,6 @@ export const account: typeof english = {
     reasoning: '推理 Token',
     usageSource: '用量来源',
     sources: { provider: '供应商上报', estimate: '平台估算' },
-    operation: '操作',
     modelServed: '实际模型',
     responseId: '供应商响应 ID',
     fingerprint: '系统指纹',

@@ -191,7 +191,6 @@ export const customers: typeof english = {
     finish: '结束原因',
     usageSource: '用量来源',
     sources: { provider: '供应商上报', estimate: '平台估算' },
-    operation: '操作',
     modelServed: '实际模型',
     responseId: '供应商响应 ID',
     fingerprint: '系统指纹',

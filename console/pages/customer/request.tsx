@@ -7,6 +7,7 @@ import { WithInlineCode } from '../../components/code/inline-code.tsx'
 import { BillTable } from '../../components/tables/bill-table.tsx'
 import { formatDuration, formatNumber } from '../../components/format.ts'
 import { QueryBoundary } from '../../components/feedback/query-boundary.tsx'
+import { OperationName } from '../../components/tables/operation-name.tsx'
 import { RequestOutcome } from '../../components/tables/request-outcome.tsx'
 import { DescriptionList, StatTiles, Page, Section } from '../../components/layout/page.tsx'
 import {
@@ -65,7 +66,7 @@ function RequestContent({ request }: { readonly request: RequestDetail }) {
           [t.time, formatExactTime(request.time)],
           [t.key, request.key_name],
           [t.model, <ModelName key="model" model={request.model} />],
-          [t.operation, request.operation ?? '–'],
+          [shell.operation, <OperationName key="operation" operation={request.operation} />],
           [t.stream, request.stream ? shell.yes : shell.no],
           [t.finish, request.finish ?? '–'],
           [t.cached, formatNumber(request.cached_tokens)],

@@ -50,10 +50,11 @@ function seriesQuery(filter: Readonly<Record<string, string | undefined>>) {
 
 export function Usage() {
   const t = useMessages('account').usage
-  const { span = '30d', key, model, outcome, request_id: requestId } = route.useSearch()
+  const { span = '30d', key, model, outcome, operation, request_id: requestId } = route.useSearch()
   const filter = { span, key, model }
   const step = span === '24h' ? 'hour' : 'day'
-  const records = { path: '/console/requests', filter: { ...filter, outcome, request_id: requestId } }
+  const log = { outcome, operation, request_id: requestId }
+  const records = { path: '/console/requests', filter: { ...filter, ...log } }
   return (
     <Page
       title={t.title}
@@ -107,15 +108,15 @@ function UsageFilters() {
   )
 }
 
-/** Of the log only: sums by outcome are not kept. */
+/** Of the log only: sums by outcome and operation are not kept. */
 function LogFilters() {
   const t = useMessages('account').usage
   const shell = useMessages('shell')
   const navigate = route.useNavigate()
-  const { outcome, request_id, ...page } = route.useSearch()
+  const { outcome, operation, request_id, ...page } = route.useSearch()
   return (
     <Filters
-      search={{ outcome, request_id }}
+      search={{ outcome, operation, request_id }}
       apply={(next) => void navigate({ search: { ...page, ...next }, replace: true })}
     >
       {({ input, select }) => (
@@ -124,6 +125,11 @@ function LogFilters() {
             label={t.outcome}
             options={Object.entries(shell.outcome).map(([value, label]) => ({ value, label }))}
             {...select('outcome')}
+          />
+          <SelectFilter
+            label={shell.operation}
+            options={Object.entries(shell.operationNames).map(([value, label]) => ({ value, label }))}
+            {...select('operation')}
           />
           <TextInput label={t.requestId} placeholder="req_…" {...input('request_id')} />
         </>

@@ -29,5 +29,6 @@ export function configure(command: Command): void {
     .option('--key <id>', 'only requests with this key')
     .option('--model <model>', 'only requests for this model')
     .option('--outcome <outcome>', 'only ok, refused, failed, truncated, aborted or ended requests')
+    .option('--operation <operation>', 'only requests for this, such as chat, messages or embeddings')
     .action(exportRequests)
 }

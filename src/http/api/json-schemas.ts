@@ -1,5 +1,6 @@
 /** Schemas that several endpoints share: money and times in JSON, pages, limits, caps. */
 import { z } from 'zod'
+import { requestOperationNames } from '../../catalog/operations.ts'
 
 /** Exact, in the platform's currency. */
 export const money = z
@@ -19,6 +20,8 @@ export const passwordInput = z.string().max(1000)
 
 export const outcome = z.enum(['ok', 'refused', 'failed', 'truncated', 'aborted', 'ended'])
 export type Outcome = z.infer<typeof outcome>
+/** What a request asked for. */
+export const operation = z.enum(requestOperationNames)
 
 /** Query fields of a list that comes in pages. */
 export const pageFields = {

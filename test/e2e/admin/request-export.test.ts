@@ -60,6 +60,8 @@ describe('Request export', () => {
     assert.deepEqual(await exportRows(server, `${range}&outcome=ok&model=m&key=${alice.key.id}`), [
       ownLines[1],
     ])
+    assert.deepEqual(await exportRows(server, `${range}&operation=embeddings`), [])
+    assert.equal(await expectError(server, 400, ['GET', '/requests?operation=other']), 'operation')
     assert.deepEqual(await exportRows(server, `${range}&to=${day}T00:00:00Z`), [])
     const both = `day=${day}&from=${day}T00:00:00Z`
     for (const wrong of ['day=2026-02-30', 'day=today', both]) {
@@ -70,7 +72,18 @@ describe('Request export', () => {
 
     const sluice = commandLineFor(server.relay)
     const args = ['requests', 'export', '--day', day]
-    const filters = ['--from', `${day}T00:00:00Z`, '--model', 'm', '--outcome', 'ok', '--key', alice.key.id]
+    const filters = [
+      '--from',
+      `${day}T00:00:00Z`,
+      '--model',
+      'm',
+      '--outcome',
+      'ok',
+      '--operation',
+      'chat',
+      '--key',
+      alice.key.id,
+    ]
     const [all, bobs, filtered, unknown, wrongDay, help] = await Promise.all([
       sluice.output(args),
       sluice.output([...args, '--account', bob.id]),

@@ -10,6 +10,7 @@ import { QueryBoundary } from '../../../components/feedback/query-boundary.tsx'
 import { BillTable } from '../../../components/tables/bill-table.tsx'
 import { Dialog } from '../../../components/forms/dialog.tsx'
 import { refundableNanos, RefundForm, requestQuery } from '../../../components/forms/refund-form.tsx'
+import { OperationName } from '../../../components/tables/operation-name.tsx'
 import { RequestOutcome } from '../../../components/tables/request-outcome.tsx'
 import { DescriptionList, StatTiles, Page, Section } from '../../../components/layout/page.tsx'
 import {
@@ -97,7 +98,7 @@ function RequestContent({ request }: { readonly request: RequestWithBill }) {
             </Link>,
           ],
           [t.model, <ModelName key="model" model={request.model} />],
-          [t.operation, request.operation ?? '–'],
+          [shell.operation, <OperationName key="operation" operation={request.operation} />],
           [t.status, [request.http_status, request.error_code].filter(Boolean).join(' ')],
           [t.stream, request.stream ? shell.yes : shell.no],
           [t.finish, request.finish ?? '–'],

@@ -78,6 +78,11 @@ function RequestFilters() {
             options={outcomes.map((value) => ({ value, label: shell.outcome[value] }))}
             {...select('outcome')}
           />
+          <SelectFilter
+            label={shell.operation}
+            options={Object.entries(shell.operationNames).map(([value, label]) => ({ value, label }))}
+            {...select('operation')}
+          />
           <ModelFilter label={t.model} models={models} {...select('model')} />
           <TextInput label={t.account} placeholder={t.accountHint} {...input('account')} />
           <TextInput label={t.key} placeholder={t.keyHint} {...input('key')} />

@@ -13,6 +13,7 @@ import { listRequestRows, type StoredRequest } from '../../../usage/request-page
 import { hourMs } from '../../api/time-buckets.ts'
 import { requireAccount } from '../accounts/accounts.ts'
 import { readBill, bill, units } from '../../api/request-bill.ts'
+import { operation as operationName } from '../../api/json-schemas.ts'
 import { failure, findFailure } from '../../api/request-failures.ts'
 import { money, time, timeQuery } from '../schemas.ts'
 
@@ -161,6 +162,7 @@ export const requestEndpoints = [
       key: z.string().optional(),
       model: z.string().optional(),
       outcome: outcome.optional(),
+      operation: operationName.optional().meta({ description: 'What was requested.' }),
       day: z.iso
         .date({ error: 'must be a date such as "2026-11-21"' })
         .optional()
@@ -205,8 +207,8 @@ export const requestEndpoints = [
       { name: 'units', valueOf: (request) => unitsCell(request.units) },
     ],
     async handle({ ctx: { db }, query, page }) {
-      const { account, key, model, outcome: ended, request_id: requestId } = query
-      const filter = { account, key, model, outcome: ended, requestId, ...rangeOf(query) }
+      const { account, key, model, outcome: ended, operation, request_id: requestId } = query
+      const filter = { account, key, model, outcome: ended, operation, requestId, ...rangeOf(query) }
       // Without this check, an unknown account would look like one without requests.
       if (account !== undefined) await requireAccount(db, account)
       const { rows, next } = await listRequestRows(db, filter, page)

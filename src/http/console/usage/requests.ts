@@ -12,7 +12,7 @@ import {
 } from '../../../usage/request-pages.ts'
 import { parseUnits } from '../../../providers/request-units.ts'
 import { billedTier, callersModelServed, unitsCell, wasClamped } from '../../../usage/request-records.ts'
-import { money, outcome, time } from '../../api/json-schemas.ts'
+import { money, operation, outcome, time } from '../../api/json-schemas.ts'
 import { parseTime, formatTime } from '../../api/json-values.ts'
 import { parseFrom } from '../../api/time-spans.ts'
 import { bill, readBill, units } from '../../api/request-bill.ts'
@@ -67,6 +67,7 @@ export type RequestDetail = z.infer<typeof requestDetail>
 const filters = {
   ...timeRange,
   outcome: outcome.optional(),
+  operation: operation.optional(),
   /** Only unsuccessful requests: rejected, failed, truncated or ended. */
   errors: z.literal('true').optional(),
   request_id: z.string().max(100).optional(),
@@ -96,6 +97,7 @@ function toRequestFilter(
     key: query.key,
     model: query.model,
     outcome: query.outcome,
+    operation: query.operation,
     errors: query.errors === 'true',
     requestId: query.request_id,
     from: parseFrom(query, timezone),
