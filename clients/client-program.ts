@@ -45,7 +45,11 @@ export interface Client {
   readonly title: string
   readonly guide: string
   readonly generations: Readonly<Record<number, Generation>>
+  /** The model for the guide's sample, and what it prints then. Default: one for chat. */
+  readonly sample?: { readonly model: string; readonly output: string }
 }
+
+const chatSample = { model: 'claude-plain', output: 'Hello, world!' }
 
 /** One red pixel. */
 export const image =
@@ -106,7 +110,7 @@ function startProgram(
 }
 
 export function testClient(
-  { title, guide, generations }: Client,
+  { title, guide, generations, sample = chatSample }: Client,
   scenarios: Readonly<Record<string, Scenario>>,
 ): void {
   const isInstalled = ({ installed }: Generation): boolean => existsSync(installed)
@@ -119,9 +123,9 @@ export function testClient(
         const skipVersion = isInstalled(generation) ? false : reason
         await t.test(`${title} ${version} – works unchanged`, { skip: skipVersion }, async (t) => {
           await t.test('Sample of the guide – prints the response', async () => {
-            const [sample = ''] = readSamples(guide, context.server.url, 'claude-plain')
-            const output = await generation.runCode(sample, context.rich.key.secret)
-            assert.equal(output.trim(), 'Hello, world!')
+            const [code = ''] = readSamples(guide, context.server.url, sample.model)
+            const output = await generation.runCode(code, context.rich.key.secret)
+            assert.equal(output.trim(), sample.output)
           })
           const runScenario = startProgram(t, generation, context)
           for (const family of families) {

@@ -43,6 +43,7 @@ export const openaiScenarios: Readonly<Record<string, Scenario>> = {
   },
   'Response that fails in its stream – raises an error after the text': { name: 'responses_error' },
   'Stored response – is not found': { name: 'not_available', families: ['other'] },
+  'Embeddings – arrive in every form, of texts and of token ids': { name: 'embeddings', families: ['other'] },
   'Too large request – is rejected with 413': { name: 'too_large', families: ['other'] },
   'Error with x-should-retry false – is not retried': { name: 'not_retried' },
   ...failureScenarios,

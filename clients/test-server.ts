@@ -1,7 +1,7 @@
 /**
  * The test server for official clients: a relay with one model for each behavior, once with an upstream of OpenAI's
- * format and once with one of Anthropic's, and three accounts: with a balance, without one, and with a key limited to
- * ten tokens per minute. The upstreams reject what the real providers reject.
+ * format and once with one of Anthropic's, a model for embeddings, and three accounts: with a balance, without one, and
+ * with a key limited to ten tokens per minute. The upstreams reject what the real providers reject.
  */
 import type { TestContext } from 'node:test'
 
@@ -9,6 +9,7 @@ import type { Account } from '../test/support/server/account.ts'
 import { startTestServer } from '../test/support/server/test-server.ts'
 import type { TestServer, RegisteredUpstream } from '../test/support/server/test-server.ts'
 import { neverRespond } from '../test/support/upstream/fault-injection.ts'
+import { respondWithEmbeddings } from '../test/support/upstream/scripted-responses.ts'
 import { strict } from '../test/support/upstream/strict-upstream.ts'
 import { scripts } from './upstream-scripts.ts'
 import type { Family } from './upstream-scripts.ts'
@@ -18,6 +19,9 @@ const upstreamKinds = {
   claude: { provider: 'anthropic', format: 'anthropic', prefix: 'claude-sonnet-4-5' },
   other: { provider: 'openai', format: 'openai', prefix: 'gpt-5.2' },
 } as const
+
+/** Clients know it by its name. */
+const embeddingModel = 'text-embedding-3-small'
 
 export interface ClientTestServer {
   readonly server: TestServer
@@ -42,9 +46,12 @@ export async function startClientTestServer(t: TestContext): Promise<ClientTestS
     }
     return upstream
   }
+  const upstreams = { claude: await open('claude'), other: await open('other') }
+  upstreams.other.forModel(embeddingModel, respondWithEmbeddings(2))
+  await server.model(embeddingModel, { upstreams: [upstreams.other], operations: ['embeddings'] })
   return {
     server,
-    upstreams: { claude: await open('claude'), other: await open('other') },
+    upstreams,
     rich: await server.account({ balance: '¥10' }),
     poor: await server.account(),
     limited: await server.account({ balance: '¥1', key: { limits: { tpm: 10 } } }),

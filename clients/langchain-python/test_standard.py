@@ -1,4 +1,4 @@
-"""LangChain, unchanged: the standard integration tests for chat models, and what they leave out.
+"""LangChain, unchanged: the standard integration tests for chat models and embeddings, and what they leave out.
 
 SLUICE_URL is the relay's address; RICH, POOR and LIMITED are API keys.
 """
@@ -11,8 +11,9 @@ import httpx
 import openai
 import pytest
 from langchain_anthropic import ChatAnthropic
-from langchain_openai import ChatOpenAI
-from langchain_tests.integration_tests import ChatModelIntegrationTests
+import tiktoken
+from langchain_openai import ChatOpenAI, OpenAIEmbeddings
+from langchain_tests.integration_tests import ChatModelIntegrationTests, EmbeddingsIntegrationTests
 
 url = os.environ["SLUICE_URL"]
 image = os.environ["IMAGE"]
@@ -165,3 +166,33 @@ class TestAnthropicOther(AnthropicTests):
 
 class TestAnthropicClaude(AnthropicTests):
     family = "claude"
+
+
+class TestEmbeddings(EmbeddingsIntegrationTests):
+    embeddings_class = OpenAIEmbeddings
+    impossible = {}
+
+    @property
+    def embedding_model_params(self):
+        return self.params("RICH")
+
+    def params(self, key):
+        return {"model": "text-embedding-3-small", "base_url": f"{url}/v1", "api_key": os.environ[key]}
+
+    @pytest.fixture(autouse=True)
+    def tokenizer(self, monkeypatch):
+        """OpenAI's own is fetched from the internet; this one has a token for each byte."""
+        ranks = {bytes([byte]): byte for byte in range(256)}
+        encoding = tiktoken.Encoding("bytes", pat_str="(?s).", mergeable_ranks=ranks, special_tokens={})
+        monkeypatch.setattr(tiktoken, "encoding_for_model", lambda _name: encoding)
+
+    def test_values(self, model):
+        vector = [0.5, -0.5, 0.25]
+        assert model.embed_documents(["one", "two"]) == [vector, vector]
+        texts = OpenAIEmbeddings(**self.params("RICH"), check_embedding_ctx_length=False)
+        assert texts.embed_documents(["one", "two"]) == [vector, vector]
+
+    def test_errors(self):
+        for key, kind in (("NOBODY", openai.AuthenticationError), ("POOR", openai.APIStatusError)):
+            with pytest.raises(kind):
+                OpenAIEmbeddings(**self.params(key), max_retries=0).embed_query("one")

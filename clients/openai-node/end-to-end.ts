@@ -242,6 +242,17 @@ await runScenarios({
     assert.deepEqual([error.code, requestCount], ['response_not_found', 1])
   },
 
+  async embeddings() {
+    const params = { model: 'text-embedding-3-small', input: ['one', 'two'] }
+    const forms = [{}, { encoding_format: 'float' as const }, { dimensions: 3, input: [[1], [2, 3]] }]
+    for (const fields of forms) {
+      const { data } = await client.embeddings.create({ ...params, ...fields })
+      assert.equal(data.map(({ embedding }) => embedding.join()).join(' '), '0.5,-0.5,0.25 0.5,-0.5,0.25')
+    }
+    const error = await catchError(client.embeddings.create({ ...params, model: 'other-plain' }))
+    assert.equal(error.code, 'model_not_found')
+  },
+
   async too_large(family) {
     const content = 'x'.repeat(40 * 2 ** 20)
     const request = completions.create({ model: `${family}-plain`, messages: [{ role: 'user', content }] })

@@ -225,6 +225,20 @@ def not_available(family):
     assert (error.code, request_count) == ("response_not_found", 1)
 
 
+def embeddings(family):
+    model, vector = "text-embedding-3-small", [0.5, -0.5, 0.25]
+    for fields in ({}, {"encoding_format": "float"}, {"dimensions": 3, "user": "ann"}):
+        for texts in (["one", "two"], [[1, 2], [3]]):
+            response = client.embeddings.create(model=model, input=texts, **fields)
+            assert [item.embedding for item in response.data] == [vector, vector]
+            assert response.usage.total_tokens == 2
+
+    def embed_with_chat_model():
+        return client.embeddings.create(model="other-plain", input="one")
+
+    assert catch_error(openai.NotFoundError, embed_with_chat_model).code == "model_not_found"
+
+
 def too_large(family):
     messages = [{"role": "user", "content": "x" * (40 * 2**20)}]
     error = catch_error(openai.APIStatusError, lambda: create(f"{family}-plain", messages=messages))
