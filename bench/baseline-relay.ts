@@ -22,6 +22,7 @@ const upstream = new Pool(`http://127.0.0.1:${upstreamPort}`, { connections: nul
 const upstreamHeaders = ['content-type', 'application/json', 'authorization', 'Bearer sk-upstream']
 
 type Account = { tokens: number }
+type Counted = { usage?: { total_tokens: number } | null }
 
 function serve(request: IncomingMessage, response: ServerResponse): void {
   const account = accounts.get(request.headers.authorization ?? '')
@@ -31,14 +32,14 @@ function serve(request: IncomingMessage, response: ServerResponse): void {
   }
   const parts: Buffer[] = []
   request.on('data', (part: Buffer) => parts.push(part))
-  request.on('end', () => relay(Buffer.concat(parts).toString(), account, response))
+  request.on('end', () => relay(request.url ?? '/', Buffer.concat(parts).toString(), account, response))
 }
 
-function relay(text: string, account: Account, response: ServerResponse): void {
+function relay(path: string, text: string, account: Account, response: ServerResponse): void {
   const body = JSON.parse(text) as { model: string }
   body.model = models.get(body.model) ?? body.model
   upstream.dispatch(
-    { path: '/v1/chat/completions', method: 'POST', headers: upstreamHeaders, body: JSON.stringify(body) },
+    { path, method: 'POST', headers: upstreamHeaders, body: JSON.stringify(body) },
     new RelayHandler(account, response),
   )
 }
@@ -105,8 +106,8 @@ class RelayHandler implements Dispatcher.DispatchHandler {
   }
 
   private countTokens(answer: unknown): void {
-    const { usage } = answer as { usage?: { total_tokens: number } | null }
-    this.account.tokens += usage?.total_tokens ?? 0
+    const { usage, response } = answer as Counted & { response?: Counted }
+    this.account.tokens += (usage ?? response?.usage)?.total_tokens ?? 0
   }
 }
 

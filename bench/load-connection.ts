@@ -6,21 +6,19 @@
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 
-import { streamEvents, responseUsage, jsonResponse } from './payloads.ts'
+import type { ExpectedResponse } from './operation-payloads.ts'
 
 export interface LoadConnectionOptions {
   port: number
   request: Buffer
   isStream: boolean
+  expected: ExpectedResponse
   /** Every byte is compared. Otherwise only what a translation must preserve. */
   isPassthrough: boolean
   /** `answer` passes the latency in ms, `failure` the reason, `read` the number of events in one read. */
   onEvent(caller: LoadConnection, event: 'answer' | 'failure' | 'read', value: number | string): void
 }
 
-/** Every relay must pass the same bytes up to the event with the usage, which may contain more (a cost). */
-const streamStart = Buffer.concat(streamEvents.slice(0, -2))
-const usageMark = `"prompt_tokens":${responseUsage.input},"completion_tokens":${responseUsage.output}`
 const lineFeed = 10
 
 export class LoadConnection {
@@ -99,8 +97,8 @@ export class LoadConnection {
     if (rest.length === 0) return
     this.lineFeeds = 0
     const complete = this.isChunked ? this.readChunks(rest) : this.readPart(rest)
-    // Each event ends with an empty line and contains no other line feeds.
-    if (this.lineFeeds > 0) this.options.onEvent(this, 'read', this.lineFeeds / 2)
+    const { lineFeedsPerEvent } = this.options.expected
+    if (this.lineFeeds > 0) this.options.onEvent(this, 'read', this.lineFeeds / lineFeedsPerEvent)
     if (complete) this.finish()
   }
 
@@ -119,7 +117,8 @@ export class LoadConnection {
 
   /** Handles bytes of the body. True when the body, or the chunk, is complete. */
   private readPart(part: Buffer): boolean {
-    const expected = this.options.isStream ? streamStart : jsonResponse
+    const { json, streamStart } = this.options.expected
+    const expected = this.options.isStream ? streamStart : json
     const left = this.options.isPassthrough ? expected.length - this.comparedBytes : 0
     const compared = Math.max(0, Math.min(part.length, left))
     if (this.options.isStream) this.lineFeeds += countLineFeeds(part)
@@ -164,10 +163,10 @@ export class LoadConnection {
   }
 
   private finish(): void {
-    const { isStream, isPassthrough } = this.options
-    const hasUsage = this.tail.includes(usageMark)
-    const isWhole = isPassthrough ? this.comparedBytes === jsonResponse.length : hasUsage
-    const good = isStream ? hasUsage && this.tail.endsWith('data: [DONE]\n\n') : isWhole
+    const { isStream, isPassthrough, expected } = this.options
+    const hasUsage = this.tail.includes(expected.usageMark)
+    const isWhole = isPassthrough ? this.comparedBytes === expected.json.length : hasUsage
+    const good = isStream ? hasUsage && this.tail.endsWith(expected.streamEnd) : isWhole
     if (!good) {
       this.fail('the response is incomplete')
       return

@@ -8,6 +8,7 @@
 import { createHistogram } from 'node:perf_hooks'
 
 import { LoadConnection } from './load-connection.ts'
+import { expectedResponse, pathFor } from './operation-payloads.ts'
 import { requestBody } from './payloads.ts'
 import type { RequestKind } from './payloads.ts'
 
@@ -60,13 +61,15 @@ let isSending = true
 let closedConnections = 0
 
 const request = requestBytes()
+const expected = expectedResponse(settings.kind)
 const connections = Array.from(
   { length: settings.connections },
   () =>
     new LoadConnection({
       port: settings.port,
       request,
-      isStream: settings.kind === 'stream',
+      isStream: settings.kind === 'stream' || settings.kind === 'responses-stream',
+      expected,
       isPassthrough: settings.isPassthrough,
       onEvent: onConnectionEvent,
     }),
@@ -101,7 +104,7 @@ function onConnectionEvent(
 function requestBytes(): Buffer {
   const body = requestBody(settings.kind, settings.model)
   const head = [
-    'POST /v1/chat/completions HTTP/1.1',
+    `POST ${pathFor(settings.kind)} HTTP/1.1`,
     `host: 127.0.0.1:${settings.port}`,
     `authorization: Bearer ${settings.key}`,
     'content-type: application/json',

@@ -26,6 +26,8 @@ describe('benchmarks', () => {
     const stream = await measure(upstream, { ...load, kind: 'stream' })
     assert.equal(stream.invalid, undefined)
     assert.ok(stream.events > 0)
+    for (const kind of ['responses', 'responses-stream', 'embeddings'] as const)
+      assert.equal((await measure(upstream, { ...load, kind })).invalid, undefined, kind)
   })
 
   test('a wrong, failed, lost or uncharged response – makes a sample invalid', async (t) => {

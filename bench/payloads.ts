@@ -18,7 +18,15 @@ const silentUser = 'silent'
 /** Events of one stream: the role, the deltas, the finish reason, the usage, `[DONE]`. */
 export const eventsPerStream = 100
 
-export type RequestKind = '1kb' | '40kb' | 'thinking' | 'stream' | 'silent'
+export type RequestKind =
+  | '1kb'
+  | '40kb'
+  | 'thinking'
+  | 'stream'
+  | 'silent'
+  | 'responses'
+  | 'responses-stream'
+  | 'embeddings'
 
 const sentences = [
   'The relay passes the words on as they are, and "counts" them on the way.\n',
@@ -29,15 +37,18 @@ const sentences = [
 
 /** The body of a request to a model: a conversation of about this many bytes. */
 export function requestBody(kind: RequestKind, model: string): Buffer {
+  if (kind === 'embeddings')
+    return Buffer.from(JSON.stringify({ model, input: text(900), encoding_format: 'base64' }))
   const bytes = kind === '40kb' ? 40 * 1024 : 1024
+  const isOfResponses = kind === 'responses' || kind === 'responses-stream'
   const messages = [{ role: 'system', content: 'You are a careful assistant. Answer briefly.' }]
   const fields = {
     model,
-    messages,
+    ...(isOfResponses ? { input: messages, max_output_tokens: 512 } : { messages, max_tokens: 512 }),
     temperature: 0.7,
-    max_tokens: 512,
     ...(kind === 'silent' ? { stream: true, user: silentUser } : {}),
     ...(kind === 'stream' ? { stream: true, stream_options: { include_usage: true } } : {}),
+    ...(kind === 'responses-stream' ? { stream: true } : {}),
     ...(kind === 'thinking' ? { user: delayedUser } : {}),
   }
   const messageBytes = bytes > 4096 ? 2048 : bytes

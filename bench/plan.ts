@@ -1,6 +1,7 @@
 /** What is measured under which load, and the targets for the product. */
 
-import { eventsPerStream, delayMs } from './payloads.ts'
+import { responsesResponse } from './operation-payloads.ts'
+import { eventsPerStream, delayMs, type RequestKind } from './payloads.ts'
 import type { Load } from './measure.ts'
 import type { SubjectName } from './subjects.ts'
 
@@ -11,6 +12,7 @@ export const groups = [
   'latency',
   '256',
   'formats',
+  'operations',
   'ledger',
   'verification',
   'cluster',
@@ -62,6 +64,7 @@ export function buildPlan(seconds: number): Measurement[] {
     { ...nonStreaming('1kb', 256, seconds), group: '256', targetNoFailure: true },
     translated(nonStreaming('1kb', 64, seconds)),
     { ...translated(pacedStreams(seconds)), targetRatio: 2 },
+    ...operations(seconds),
   ]
 }
 
@@ -75,11 +78,11 @@ function nonStreaming(kind: '1kb' | '40kb', connections: number, seconds: number
   }
 }
 
-function pacedStreams(seconds: number): Measurement {
-  const streamSeconds = (eventsPerStream * streamPaceMs) / 1000
+function pacedStreams(seconds: number, chunks = eventsPerStream): Measurement {
+  const streamSeconds = (chunks * streamPaceMs) / 1000
   return {
     group: 'stream',
-    title: `${streams} streams of ${eventsPerStream} chunks, one every ${streamPaceMs} ms`,
+    title: `${streams} streams of ${chunks} chunks, one every ${streamPaceMs} ms`,
     load: {
       kind: 'stream',
       connections: streams,
@@ -101,6 +104,29 @@ function translated(measurement: Measurement): Measurement {
     base: { name: 'sluice', label: 'passthrough' },
     targetSubjects: ['anthropic', 'gemini'],
   }
+}
+
+/** Other operations than chat completions; Responses passed through, and translated from chat completions. */
+function operations(seconds: number): Measurement[] {
+  const whole = nonStreaming('1kb', 64, seconds)
+  const streamed = pacedStreams(seconds, responsesResponse.events.length)
+  const as = (measurement: Measurement, title: string, kind: RequestKind): Measurement => ({
+    ...measurement,
+    group: 'operations',
+    title: `${title}: ${measurement.title}`,
+    load: { ...measurement.load, kind },
+  })
+  const comparison = {
+    subjects: ['sluice', 'translated'] as SubjectName[],
+    base: { name: 'sluice', label: 'passthrough' },
+  } as const
+  return [
+    as(whole, 'Responses', 'responses'),
+    as(streamed, 'Responses', 'responses-stream'),
+    { ...as(whole, 'Responses, translated', 'responses'), ...comparison },
+    { ...as(streamed, 'Responses, translated', 'responses-stream'), ...comparison },
+    as(whole, 'Embeddings', 'embeddings'),
+  ]
 }
 
 function oneConnection(kind: '1kb' | 'thinking', upstream: string, seconds: number): Measurement {

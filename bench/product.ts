@@ -52,30 +52,35 @@ export async function startProduct(environment: BenchEnvironment): Promise<Subje
 
 /** The same product with models whose upstreams have other API formats. */
 export function translatingSubjects(product: Subject): Subject[] {
-  const as = (name: 'anthropic' | 'gemini', title: string): Subject => ({
+  const as = (name: 'anthropic' | 'gemini' | 'translated', title: string): Subject => ({
     ...product,
     name,
     title,
     model: `${clientModel}-${name}`,
     stop: () => Promise.resolve(),
   })
-  return [as('anthropic', 'Sluice, from Anthropic’s format'), as('gemini', 'Sluice, from Gemini’s format')]
+  return [
+    as('anthropic', 'Sluice, from Anthropic’s format'),
+    as('gemini', 'Sluice, from Gemini’s format'),
+    as('translated', 'Sluice, from chat completions'),
+  ]
 }
 
 async function seed(
   relay: RelayProcess,
   upstreamPort: number,
 ): Promise<{ accountId: string; secret: string }> {
-  for (const [provider, model] of [
-    ['openai-compatible', clientModel],
-    ['anthropic', `${clientModel}-anthropic`],
-    ['gemini', `${clientModel}-gemini`],
-  ]) {
+  for (const [provider, model, speaks, operations] of [
+    ['openai-compatible', clientModel, ['responses'], ['chat', 'embeddings']],
+    ['anthropic', `${clientModel}-anthropic`, [], ['chat']],
+    ['gemini', `${clientModel}-gemini`, [], ['chat']],
+    ['openai-compatible', `${clientModel}-translated`, [], ['chat']],
+  ] as const) {
     const address = { base_url: `http://127.0.0.1:${upstreamPort}/v1`, credential: 'sk-upstream' }
-    await relay.admin('POST', '/upstreams', { name: provider, provider, ...address })
+    await relay.admin('POST', '/upstreams', { name: model, provider, speaks, ...address })
     // The bytes of all subjects are compared with the upstream's.
-    const routes = [{ upstream: provider, model: upstreamModel, expose_model: true }]
-    await relay.admin('POST', '/models', { id: model, context_tokens: 131_072, prices, routes })
+    const routes = [{ upstream: model, model: upstreamModel, expose_model: true }]
+    await relay.admin('POST', '/models', { id: model, context_tokens: 131_072, operations, prices, routes })
   }
   // Limits that are never reached, so that counting them is included.
   const limits = { rpm: 1_000_000_000, tpm: 1_000_000_000_000, rpd: 1_000_000_000, concurrency: 100_000 }

@@ -227,7 +227,7 @@ function howToRead(run: Run): string[] {
   return [
     '## How to read and reproduce these results',
     '',
-    '`npm run bench` takes some minutes and needs the machine for itself. `npm run bench -- --only 1kb,stream` measures some of the groups `1kb`, `40kb`, `stream`, `latency`, `256`, `formats`, `ledger`, `verification`, `cluster` and `overload`. `--seconds`, `--rounds` and `--workers` change the rest, and `--data-dir` selects the disk. Only a complete run writes this page. nginx is skipped if it is not installed.',
+    '`npm run bench` takes some minutes and needs the machine for itself. `npm run bench -- --only 1kb,stream` measures some of the groups `1kb`, `40kb`, `stream`, `latency`, `256`, `formats`, `operations`, `ledger`, `verification`, `cluster` and `overload`. `--seconds`, `--rounds` and `--workers` change the rest, and `--data-dir` selects the disk. Only a complete run writes this page. nginx is skipped if it is not installed.',
     '',
     'In one run, all relays are measured in front of the same upstream on the same machine, over loopback and without TLS. They take turns: every load is measured on one after the other, then again, and the figures are medians over the rounds (with minimum and maximum in parentheses). Load generator and upstream are separate processes over raw sockets; their processor time does not count. Every response is compared byte by byte.',
     '',
@@ -240,6 +240,7 @@ function howToRead(run: Run): string[] {
     '- **p50, p99**: until the last byte of a non-streaming response, or the first event of a stream.',
     '- **× baseline**: CPU relative to the baseline relay in the same round.',
     '- **Translated**: upstreams with another API format, with the same text and usage. **× passthrough** is CPU relative to the product without translation in the same round.',
+    '- **Responses** and **Embeddings** are other operations with the same text and usage: Responses passed through, and translated from an upstream that only has chat completions; one embedding of 1,536 dimensions in base64.',
     '- **added to p50**: relative to calling the upstream directly in the same round. A response is charged durably before its last byte is sent, and its hold is durable before the first byte. The sync of the hold is hidden behind the latency of the upstream, and shows if the upstream has none.',
     '- **chunks per read**: 1.00 if each chunk reached the client individually; more if a relay was late and batched them.',
     '- **Ledger only**: one worker thread holds and settles over the same channel to the authority as a relay’s worker, through the store to the disk, without HTTP and upstreams. p50 and p99 are from requesting the hold until the bill is on disk.',

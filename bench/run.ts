@@ -20,6 +20,7 @@ import { measure } from './measure.ts'
 import { groups, buildPlan, streamPaceMs } from './plan.ts'
 import type { Measurement } from './plan.ts'
 import { measureOverloads } from './overload.ts'
+import type { RequestKind } from './payloads.ts'
 import { startProduct, translatingSubjects } from './product.ts'
 import { renderReport } from './report.ts'
 import { nginxVersion, startBaselineRelay, startNginx, startUpstream } from './subjects.ts'
@@ -27,7 +28,7 @@ import type { BenchEnvironment, Subject } from './subjects.ts'
 import { measureVerification } from './verification.ts'
 
 const help = `npm run bench -- [options]
-  --only 1kb,40kb,stream,latency,256,formats,ledger,verification,cluster,overload   measure some groups, without writing docs/performance.md
+  --only 1kb,40kb,stream,latency,256,formats,operations,ledger,verification,cluster,overload   measure some groups, without writing docs/performance.md
   --seconds 2.5                        measured time per sample
   --rounds 3                           samples per relay
   --workers 1                          workers per relay
@@ -64,15 +65,16 @@ async function startSubjects(environment: BenchEnvironment): Promise<Subject[]> 
 }
 
 /** Seconds of each load before anything is measured, the same for every relay. */
-const warmSeconds = { '1kb': 6, '40kb': 3, stream: 4 } as const
+const warmSeconds: Partial<Record<RequestKind, number>> = { '1kb': 6, '40kb': 3 }
 
 /**
  * Measures relays that have served for a while: code that has run only briefly is not fully optimised yet.
  */
-async function warmUp(subjects: Subject[]): Promise<void> {
+async function warmUp(subjects: Subject[], plan: Measurement[]): Promise<void> {
   for (const subject of subjects) {
-    for (const kind of ['1kb', '40kb', 'stream'] as const) {
-      const load = { kind, connections: 64, warmSeconds: 0, seconds: warmSeconds[kind] }
+    const own = plan.filter((each) => each.group === 'operations' && each.subjects.includes(subject.name))
+    for (const kind of new Set<RequestKind>(['1kb', '40kb', 'stream', ...own.map(({ load }) => load.kind)])) {
+      const load = { kind, connections: 64, warmSeconds: 0, seconds: warmSeconds[kind] ?? 4 }
       const { invalid } = await measure(subject, load)
       if (invalid !== undefined) console.log(`${subject.title}, warming up: ${invalid}`)
     }
@@ -120,9 +122,10 @@ async function main(): Promise<void> {
     const environment = { upstreamPort: upstream.port, workers, directory }
     subjects.push(...(await startSubjects(environment)))
     const relays = subjects.slice(1)
-    await warmUp(relays)
+    const plan = buildPlan(seconds).filter(({ group }) => selectedGroups.includes(group))
+    await warmUp(relays, plan)
     const measured: MeasuredLoad[] = []
-    for (const measurement of buildPlan(seconds).filter(({ group }) => selectedGroups.includes(group))) {
+    for (const measurement of plan) {
       measured.push(await measureInRounds(measurement, subjects, rounds))
     }
     const ledger = selectedGroups.includes('ledger') ? await measureLedger(directory, seconds, rounds) : []

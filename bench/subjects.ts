@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url'
 
 import { freePort } from '../test/support/upstream/unreachable-addresses.ts'
 
-export type SubjectName = 'direct' | 'nginx' | 'baseline' | 'sluice' | 'anthropic' | 'gemini'
+export type SubjectName = 'direct' | 'nginx' | 'baseline' | 'sluice' | 'anthropic' | 'gemini' | 'translated'
 
 export interface Subject {
   readonly name: SubjectName

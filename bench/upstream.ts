@@ -8,6 +8,7 @@ import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
 
 import { isSilent, isStream, isDelayed, streamEvents, delayMs, jsonResponse } from './payloads.ts'
+import { embeddingsResponse, responsesResponse } from './operation-payloads.ts'
 import { anthropicResponse, geminiResponse, type CannedResponse } from './provider-responses.ts'
 
 /** Time between two events of one stream. */
@@ -37,9 +38,13 @@ function frame({ json, events }: CannedResponse): CannedResponse {
 const openaiFrames = frame({ json: jsonResponse, events: streamEvents })
 const anthropicFrames = frame(anthropicResponse)
 const geminiFrames = frame(geminiResponse)
+const responsesFrames = frame(responsesResponse)
+const embeddingsFrames = frame(embeddingsResponse)
 
 function responseFor(head: string): CannedResponse {
   if (head.startsWith('POST /v1/messages ')) return anthropicFrames
+  if (head.startsWith('POST /v1/responses ')) return responsesFrames
+  if (head.startsWith('POST /v1/embeddings ')) return embeddingsFrames
   return head.includes('enerateContent') ? geminiFrames : openaiFrames
 }
 
