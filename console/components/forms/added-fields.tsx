@@ -1,49 +1,7 @@
 /** The headers and the body fields that are added to every request to an upstream. */
 import { Checkbox, Textarea } from '@mantine/core'
-import type { Upstream } from '../../api/contract.ts'
 import { useMessages } from '../../locales/messages.ts'
-
-/** The values of headers are never shown again: an empty field keeps them. */
-export function addedDraftFrom(upstream: Upstream | null) {
-  const hasBody = upstream !== null && Object.keys(upstream.body).length > 0
-  return {
-    headers: '',
-    removes_headers: '',
-    body: hasBody ? JSON.stringify(upstream.body, null, 2) : '',
-  }
-}
-
-type AddedDraft = ReturnType<typeof addedDraftFrom>
-
-/** `Name: value`, one a line. */
-function headersFrom(text: string): Record<string, string> {
-  const lines = text.split('\n').filter((line) => line.trim() !== '')
-  return Object.fromEntries(
-    lines.map((line) => {
-      const [name = '', ...value] = line.split(':')
-      return [name.trim(), value.join(':').trim()]
-    }),
-  )
-}
-
-/** Text that is not JSON is sent unchanged, so that the API rejects it. */
-function jsonFrom(text: string): unknown {
-  if (text.trim() === '') return null
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
-}
-
-export function addedFromDraft({ headers, removes_headers: removes, body }: AddedDraft) {
-  const hasHeaders = headers.trim() !== ''
-  return {
-    ...(removes === '' ? {} : { headers: null }),
-    ...(hasHeaders ? { headers: headersFrom(headers) } : {}),
-    body: jsonFrom(body),
-  }
-}
+import type { AddedDraft } from './added-draft.ts'
 
 export interface AddedFieldsProps {
   readonly draft: AddedDraft
