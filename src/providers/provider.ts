@@ -33,6 +33,8 @@ export interface NativeEdits {
   readonly maximumTokens: number | null
   /** Additional members; they replace the caller's. */
   readonly extra?: Readonly<Record<string, unknown>>
+  /** The inputs to send of an embeddings request; absent: all. */
+  readonly inputs?: { readonly from: number; readonly to: number } | undefined
   /** As of `UpstreamCall`. */
   readonly pricedTools?: ReadonlySet<string> | undefined
 }
@@ -64,6 +66,8 @@ export interface UpstreamCall {
   readonly added?: AddedFields | null
   /** What the upstream rejects and is left out, unless the caller sent it in the upstream's format: request-hints.ts. */
   readonly withoutFields?: ReadonlySet<string>
+  /** Which of the `parts` of the body it sends; absent: the first or only one. */
+  readonly part?: number
   /** The provider's tools that the model's price covers; absent: none. */
   readonly pricedTools?: ReadonlySet<string> | undefined
   /** The model's maximum of output tokens, from the catalog; `null`: unknown. */
@@ -216,6 +220,16 @@ export function modelListRequest({ url, headers, parseNames }: ModelListRequest)
   return { url, headers: [acceptJson, userAgent, ...headers], parseNames }
 }
 
+/** How a provider makes embeddings. */
+export interface EmbeddingsFormat {
+  /** The most inputs of one call. A request with more is sent in several calls, in order. */
+  readonly maxInputs: number
+  /** Throws `UnsupportedFeatureError`. */
+  readonly buildRequest: (call: UpstreamCall) => OutgoingRequest
+  /** Absent for OpenAI's format. Throws if it is not valid in this format. */
+  readonly toList?: (response: Json) => Json
+}
+
 export interface Provider {
   /** The fixed name for an upstream's `provider`. */
   readonly name: string
@@ -234,8 +248,8 @@ export interface Provider {
   buildRequest(call: UpstreamCall): OutgoingRequest
   /** Builds a request of the legacy completions; absent for providers that have none. */
   readonly buildCompletionRequest?: (call: UpstreamCall) => OutgoingRequest
-  /** Builds a request for embeddings from the caller's `native` request; absent for providers that have none. */
-  readonly buildEmbeddingRequest?: (call: UpstreamCall) => OutgoingRequest
+  /** Absent for providers that have none. */
+  readonly embeddings?: EmbeddingsFormat
   /** Builds a request of the Responses API from the caller's `native` request. */
   readonly buildResponsesRequest?: (call: UpstreamCall) => OutgoingRequest
   /** Builds a request that counts the tokens of the caller's `native` request. */

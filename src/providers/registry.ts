@@ -40,11 +40,13 @@ export const providers: readonly Provider[] = [
     // Completions are a beta (DeepSeek, "FIM completion").
     completionsUrl: ({ baseUrl }) => `${baseUrl.replace(/\/v1$/, '/beta')}/completions`,
   }),
-  openAICompatible(
-    'qwen',
-    'Qwen (Alibaba Cloud Model Studio)',
-    'https://dashscope.aliyuncs.com/compatible-mode/v1',
-  ),
+  openAICompatibleProvider({
+    name: 'qwen',
+    title: 'Qwen (Alibaba Cloud Model Studio)',
+    baseUrl: 'https://dashscope.aliyuncs.com/compatible-mode/v1',
+    // Of text-embedding-v3 and -v4; earlier ones take 25 (Model Studio, "Embedding").
+    maxEmbeddingInputs: 10,
+  }),
   openAICompatible('moonshot', 'Moonshot (Kimi)', 'https://api.moonshot.cn/v1'),
   openAICompatible('zhipu', 'Zhipu (GLM)', 'https://open.bigmodel.cn/api/paas/v4'),
   openAICompatible('doubao', 'Doubao (Volcengine Ark)', 'https://ark.cn-beijing.volces.com/api/v3'),

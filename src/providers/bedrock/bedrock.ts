@@ -8,11 +8,12 @@
 import { withAddedMembers } from '../added-fields.ts'
 import { AwsEventStreamParser } from './aws-event-stream.ts'
 import { signAwsRequest, type AwsAccessKey } from './aws-signature.ts'
+import { bedrockEmbeddings } from './bedrock-embeddings.ts'
 import { bedrockTranslation } from './bedrock-response.ts'
 import { buildBedrockBody } from './bedrock-request.ts'
 
 import { parseChatRequest, requireSingleResult } from '../chat-request.ts'
-import { getString, parseCredentialJson } from '../json-fields.ts'
+import { getString, parseCredentialJson, type Json } from '../json-fields.ts'
 import type { UpstreamCall, FailureResponse, OutgoingRequest, Provider } from '../provider.ts'
 
 type BedrockCredential =
@@ -54,6 +55,18 @@ function authHeaders(
   )
 }
 
+function signedRequest(call: UpstreamCall, method: string, accept: string, json: Json): OutgoingRequest {
+  const url = `${call.baseUrl}/model/${encodeURIComponent(call.model)}/${method}`
+  const headers: [string, string][] = [
+    ['content-type', 'application/json'],
+    ['accept', accept],
+  ]
+  // Before the body is signed.
+  const body = withAddedMembers([Buffer.from(JSON.stringify(json))], call.added)
+  const auth = authHeaders(call, new URL(url), { headers, body })
+  return { url, headers: [...headers, ...auth, ['user-agent', 'sluice']], body }
+}
+
 /** An exceeded quota is reported with status 400. */
 function effectiveStatus({ status, errorType }: FailureResponse): number {
   return errorType?.startsWith('ServiceQuotaExceededException') ? 429 : status
@@ -68,21 +81,29 @@ export const bedrock: Provider = {
     const { stream } = call.body
     const request = parseChatRequest(call)
     requireSingleResult(request)
-    const method = stream ? 'converse-stream' : 'converse'
-    const url = `${call.baseUrl}/model/${encodeURIComponent(model)}/${method}`
-    const headers: [string, string][] = [
-      ['content-type', 'application/json'],
-      ['accept', stream ? 'application/vnd.amazon.eventstream' : 'application/json'],
-    ]
-    const own = [Buffer.from(JSON.stringify(buildBedrockBody(request, { model, modelMaximumTokens })))]
-    // Before the body is signed.
-    const body = withAddedMembers(own, call.added)
-    const auth = authHeaders(call, new URL(url), { headers, body })
-    return { url, headers: [...headers, ...auth, ['user-agent', 'sluice']], body }
+    const body = buildBedrockBody(request, { model, modelMaximumTokens })
+    return stream
+      ? signedRequest(call, 'converse-stream', 'application/vnd.amazon.eventstream', body)
+      : signedRequest(call, 'converse', 'application/json', body)
   },
   translation: {
     ...bedrockTranslation,
     createFraming: (onEvent, maxEventBytes) => new AwsEventStreamParser(onEvent, maxEventBytes),
   },
   effectiveStatus,
+  forModel: (model) => embedders.get(model) ?? embedderOf(model),
+}
+
+/** One provider for each model that makes embeddings. */
+const embedders = new Map<string, Provider>()
+const maxEmbedders = 100
+
+function embedderOf(model: string): Provider | undefined {
+  const embeddings = bedrockEmbeddings(model, (call, body) =>
+    signedRequest(call, 'invoke', 'application/json', body),
+  )
+  if (!embeddings) return undefined
+  const { forModel: _forModel, ...provider } = bedrock
+  if (embedders.size < maxEmbedders) embedders.set(model, { ...provider, embeddings })
+  return embedders.get(model) ?? { ...provider, embeddings }
 }

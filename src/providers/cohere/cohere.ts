@@ -3,6 +3,7 @@
  * `https://api.cohere.com/v2`. See cohere-request.ts and cohere-response.ts.
  */
 import { parseChatRequest, requireSingleResult } from '../chat-request.ts'
+import { cohereEmbeddings } from './cohere-embeddings.ts'
 import { cohereTranslation } from './cohere-response.ts'
 import { buildCohereBody } from './cohere-request.ts'
 import { getObjects, getString, isObject } from '../json-fields.ts'
@@ -25,6 +26,7 @@ export const cohere: Provider = {
     return modelRequest(call, `${call.baseUrl}/chat`, [['authorization', `Bearer ${call.credential}`]], body)
   },
   translation: cohereTranslation,
+  embeddings: cohereEmbeddings,
   // The list of models is still in version 1 of the API.
   buildModelListRequest: ({ baseUrl, credential }) =>
     modelListRequest({

@@ -5,6 +5,7 @@
  * format (vertex.ts).
  */
 import { parseChatRequest } from '../chat-request.ts'
+import { geminiEmbeddings } from './google-embeddings.ts'
 import { geminiTranslation } from './gemini-response.ts'
 import { buildGeminiBody } from './gemini-request.ts'
 import { getObject, getObjects, getString, isObject } from '../json-fields.ts'
@@ -56,6 +57,7 @@ export const gemini: Provider = {
   baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
   buildRequest: (call) => buildGeminiRequest(call, call.baseUrl, ['x-goog-api-key', call.credential]),
   translation: geminiTranslation,
+  embeddings: geminiEmbeddings,
   buildModelListRequest: ({ baseUrl, credential }) =>
     modelListRequest({
       url: `${baseUrl}/models?pageSize=1000`,

@@ -10,6 +10,7 @@
 import { createPrivateKey, sign } from 'node:crypto'
 
 import { anthropicTranslation } from '../anthropic/anthropic-response.ts'
+import { vertexEmbeddings } from './google-embeddings.ts'
 import { geminiTranslation } from './gemini-response.ts'
 import { buildGeminiRequest, googleEffectiveStatus } from './gemini.ts'
 import { getNumber, getString, isObject, parseCredentialJson, type Json } from '../json-fields.ts'
@@ -96,6 +97,14 @@ const claude: Provider = {
   translation: anthropicTranslation,
 }
 
+function addressOf(call: UpstreamCall): { url: string; authHeader: [string, string] } {
+  const account = parseServiceAccount(call.credential)
+  return { url: publisherUrl(call.baseUrl, account), authHeader: authHeader(call, account) }
+}
+
+/** Of the `text-embedding` models; those of Gemini take one text at a time. */
+const maxEmbeddingInputs = 250
+
 export const vertex: Provider = {
   ...vertexBase,
   buildRequest(call: UpstreamCall): OutgoingRequest {
@@ -103,5 +112,11 @@ export const vertex: Provider = {
     return buildGeminiRequest(call, publisherUrl(call.baseUrl, account), authHeader(call, account))
   },
   translation: geminiTranslation,
-  forModel: (model) => (isClaude(model) ? claude : undefined),
+  embeddings: vertexEmbeddings(maxEmbeddingInputs, addressOf),
+  forModel(model) {
+    if (isClaude(model)) return claude
+    return model.startsWith('gemini-embedding') ? geminiEmbedder : undefined
+  },
 }
+
+const geminiEmbedder: Provider = { ...vertex, embeddings: vertexEmbeddings(1, addressOf) }

@@ -7,6 +7,7 @@ import {
   modelListRequest,
   type UpstreamCall,
   type FailureResponse,
+  type NativeEdits,
   type OutgoingRequest,
   type Provider,
 } from '../provider.ts'
@@ -30,11 +31,16 @@ export interface OpenAICompatiblePreset {
   /** The URL for completions, instead of `{base}/completions`. */
   completionsUrl?(call: UpstreamCall): string
   readonly speaks?: Provider['speaks']
+  /** The most inputs of one call for embeddings; OpenAI's by default. */
+  readonly maxEmbeddingInputs?: number
   /** The URL for the Responses API, instead of `{base}/responses`. */
   responsesUrl?(baseUrl: string): string
   /** The URL of the list of models, instead of `{base}/models`; `null`: none. */
   modelsUrl?(baseUrl: string): string | null
 }
+
+/** OpenAI's maximum of inputs of one call for embeddings. */
+const openAIInputs = 2048
 
 /** Codes for an account out of credit that come with status 429 or 400: OpenAI's, Moonshot's, Zhipu's, Alibaba's. */
 const outOfCreditCodes = new Set([
@@ -90,17 +96,23 @@ export function parseModelNames(body: unknown): string[] {
 }
 
 /** A request whose body passes through to another endpoint than chat completions. */
-function nativeRequest(preset: OpenAICompatiblePreset, call: UpstreamCall, url: string): OutgoingRequest {
+function nativeRequest(
+  preset: OpenAICompatiblePreset,
+  call: UpstreamCall,
+  url: string,
+  inputs?: NativeEdits['inputs'],
+): OutgoingRequest {
   const { model, maximumTokens, pricedTools, body } = call
   return {
     url,
     headers: [...requestHeaders(preset, call), ...(body.native?.headers ?? [])],
-    body: body.native?.encode({ model, maximumTokens, pricedTools }) ?? [],
+    body: body.native?.encode({ model, maximumTokens, pricedTools, inputs }) ?? [],
   }
 }
 
 /** A provider with the OpenAI format. */
 export function openAICompatibleProvider(preset: OpenAICompatiblePreset): Provider {
+  const maxInputs = preset.maxEmbeddingInputs ?? openAIInputs
   return {
     name: preset.name,
     title: preset.title,
@@ -121,8 +133,14 @@ export function openAICompatibleProvider(preset: OpenAICompatiblePreset): Provid
         body: encodeBody(preset, call),
       }
     },
-    buildEmbeddingRequest: (call) =>
-      nativeRequest(preset, call, preset.embeddingsUrl?.(call) ?? `${call.baseUrl}/embeddings`),
+    embeddings: {
+      maxInputs,
+      buildRequest: (call) =>
+        nativeRequest(preset, call, preset.embeddingsUrl?.(call) ?? `${call.baseUrl}/embeddings`, {
+          from: (call.part ?? 0) * maxInputs,
+          to: ((call.part ?? 0) + 1) * maxInputs,
+        }),
+    },
     buildResponsesRequest: (call) =>
       nativeRequest(preset, call, preset.responsesUrl?.(call.baseUrl) ?? `${call.baseUrl}/responses`),
     buildModelListRequest({ baseUrl, credential }) {

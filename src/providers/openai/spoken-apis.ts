@@ -1,7 +1,7 @@
 /** Upstreams with the OpenAI format that speak another API, too: what callers send to it goes to the same path there. */
-import type { Provider, UpstreamSettings } from '../provider.ts'
+import { UnsupportedFeatureError, type Provider, type UpstreamSettings } from '../provider.ts'
 import { providerForModel, speaks } from '../registry.ts'
-import { embeddingsTranslation } from './embeddings-response.ts'
+import { embeddingsTranslation } from '../embeddings.ts'
 import { responsesTranslation } from './responses-response.ts'
 
 type Spoken = 'responses' | 'completions' | 'embeddings'
@@ -30,11 +30,22 @@ export function providerFor(
 }
 
 function createVariant(provider: Provider, api: Spoken): Provider {
-  const { buildResponsesRequest, buildEmbeddingRequest, buildCompletionRequest } = provider
+  const { buildResponsesRequest, embeddings, buildCompletionRequest } = provider
+  if (api === 'responses') {
+    if (!buildResponsesRequest) return provider
+    const translation = responsesTranslation
+    return { ...provider, nativeFormat: api, buildRequest: buildResponsesRequest, translation }
+  }
   if (api === 'completions')
-    return buildCompletionRequest ? { ...provider, buildRequest: buildCompletionRequest } : provider
-  const buildRequest = api === 'embeddings' ? buildEmbeddingRequest : buildResponsesRequest
-  if (!buildRequest) return provider
-  const translation = api === 'embeddings' ? embeddingsTranslation : responsesTranslation
-  return { ...provider, nativeFormat: api, buildRequest, translation }
+    return { ...provider, buildRequest: buildCompletionRequest ?? (() => rejectCall(withoutCompletions)) }
+  if (!embeddings) return { ...provider, buildRequest: () => rejectCall(withoutEmbeddings) }
+  const { buildRequest } = embeddings
+  return { ...provider, nativeFormat: api, buildRequest, translation: embeddingsTranslation(embeddings) }
+}
+
+const withoutCompletions = 'the provider of this model has no completions. Use `POST /v1/chat/completions`'
+const withoutEmbeddings = 'the provider of this model has no embeddings'
+
+function rejectCall(problem: string): never {
+  throw new UnsupportedFeatureError('model', problem)
 }

@@ -56,6 +56,8 @@ export interface RequestEncoding extends ChatBody {
   readonly isPassthrough: boolean
   /** It asks for a stream, which is collected into the response of a request that wants none. */
   readonly isCollected?: true
+  /** How many calls the request takes, whose responses are joined; absent: one. */
+  readonly parts?: number
   /** Collects a stream in the caller's format; absent if it is not passed through. */
   collector?(): StreamEncoder
   /** What a response that passes through must be changed in; absent: nothing. */

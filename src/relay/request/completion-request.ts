@@ -4,7 +4,7 @@
  */
 import { apiError } from '../../errors.ts'
 import type { JsonMember } from '../../lib/json/json-scanner.ts'
-import { UnsupportedFeatureError, type BodyEdits, type Provider } from '../../providers/provider.ts'
+import type { BodyEdits } from '../../providers/provider.ts'
 import { getString, isObject, type Json } from '../../providers/json-fields.ts'
 import { ChatStreamEncoder, openAIFormat, type ChunkShape } from '../streaming/chat-stream-encoder.ts'
 import type { UsageMeter } from '../streaming/usage-meter.ts'
@@ -119,8 +119,8 @@ export class CompletionRequest extends ScannedRequest implements CallerRequest {
     return counter.tokens
   }
 
-  encodingFor(provider: Provider): RequestEncoding {
-    return new CompletionEncoding(this, provider)
+  encodingFor(): RequestEncoding {
+    return new CompletionEncoding(this)
   }
 }
 
@@ -129,19 +129,14 @@ class CompletionEncoding implements RequestEncoding {
   readonly maxOutputField = 'max_tokens'
   readonly stream: boolean
   readonly #request: CompletionRequest
-  readonly #provider: Provider
 
-  constructor(request: CompletionRequest, provider: Provider) {
+  constructor(request: CompletionRequest) {
     this.stream = request.stream
     this.#request = request
-    this.#provider = provider
   }
 
-  /** Throws `UnsupportedFeatureError` for a provider that has only chat. */
   parsed(): Json {
-    if (!this.#provider.translation) return this.#request.parsed()
-    const problem = 'the provider of this model has no completions. Use `POST /v1/chat/completions`'
-    throw new UnsupportedFeatureError('model', problem)
+    return this.#request.parsed()
   }
 
   encode({ model, maximum, withoutFields, extra }: BodyEdits): Buffer[] {

@@ -1,16 +1,12 @@
 /**
- * A request for embeddings (`POST /v1/embeddings`): validated where the relay depends on it, and sent to upstreams with
- * OpenAI's format under the same path.
+ * A request for embeddings (`POST /v1/embeddings`): validated where the relay depends on it, and sent in the provider's
+ * format, in several calls if it has more inputs than one may have.
  */
 import { normalizeEmbeddings, type EmbeddingEncoding } from '../../formats/embeddings.ts'
 import type { JsonMember } from '../../lib/json/json-scanner.ts'
-import { isObject, type Json } from '../../providers/json-fields.ts'
-import {
-  UnsupportedFeatureError,
-  type NativeEdits,
-  type NativeRequest,
-  type Provider,
-} from '../../providers/provider.ts'
+import { embeddingList } from '../../providers/embeddings.ts'
+import { isObject } from '../../providers/json-fields.ts'
+import type { NativeEdits, NativeRequest, Provider } from '../../providers/provider.ts'
 import { openAIFormat } from '../streaming/chat-stream-encoder.ts'
 import type { CallerFormat, CallerRequest, RequestEncoding, StreamEncoder } from './caller-format.ts'
 import { noEmbeddedData } from './embedded-data.ts'
@@ -27,8 +23,9 @@ import {
 } from './restricted-fields.ts'
 import { TokenCounter } from './token-estimate.ts'
 
-/** OpenAI's maximum. */
+/** OpenAI's maximums. */
 const maxInputs = 2048
+const maxTokenIds = 300_000
 
 const format: CallerFormat = { ...openAIFormat, operation: 'embeddings', spoken: 'embeddings' }
 const knownFields = new KnownMembers(['model', 'input', 'encoding_format', 'stream'])
@@ -65,6 +62,7 @@ function readEmbeddingFields(body: Buffer, members: readonly JsonMember[]): Embe
   }
   if (model === undefined) throw invalidModel()
   const inputs = countPrompts(input, 'input')
+  if (inputs.tokens > maxTokenIds) throw invalidField('input', `at most ${maxTokenIds} token ids together`)
   if (inputs.count > maxInputs) throw invalidField('input', `a list of at most ${maxInputs} inputs`)
   if (encoding !== 'float' && encoding !== 'base64')
     throw invalidField('encoding_format', '`float` or `base64`')
@@ -108,8 +106,13 @@ export class EmbeddingRequest extends ScannedRequest implements CallerRequest, N
     return new EmbeddingEncoder(this, provider)
   }
 
-  encode({ model }: NativeEdits): Buffer[] {
-    return patchBody(this, new Map([['model', JSON.stringify(model)]]), ['stream'])
+  encode({ model, inputs }: NativeEdits): Buffer[] {
+    const changes = new Map([['model', JSON.stringify(model)]])
+    if (inputs && inputs.to - inputs.from < this.count) {
+      const list: unknown = this.parsed()['input']
+      if (Array.isArray(list)) changes.set('input', JSON.stringify(list.slice(inputs.from, inputs.to)))
+    }
+    return patchBody(this, changes, ['stream'])
   }
 }
 
@@ -124,18 +127,19 @@ class EmbeddingEncoder extends PassthroughEncoding {
     this.#provider = provider
   }
 
-  /** Throws `UnsupportedFeatureError` for a provider whose embeddings have another format. */
-  override parsed(): Json {
-    if (this.#provider.nativeFormat === 'embeddings') return super.parsed()
-    throw new UnsupportedFeatureError('model', 'the relay has no embeddings of the provider of this model')
+  get parts(): number {
+    return Math.ceil(this.#request.count / (this.#provider.embeddings?.maxInputs ?? Infinity)) || 1
   }
 
   rewrite(bytes: Buffer, json: unknown): Buffer {
-    if (!isObject(json)) return bytes
-    const { encoding, count } = this.#request
+    const format = this.#provider.embeddings
+    if (!isObject(json) || !format) return bytes
+    const { encoding, count, model } = this.#request
+    const list = embeddingList(format, json)
     const inputTokens = (): number => this.#request.inputTokens()
-    const normalized = normalizeEmbeddings(json, { encoding, count, inputTokens })
-    return normalized ? Buffer.from(JSON.stringify(normalized)) : bytes
+    const normalized = normalizeEmbeddings(list, { encoding, count, inputTokens })
+    if (!normalized && list === json) return bytes
+    return Buffer.from(JSON.stringify({ model, ...list, ...normalized }))
   }
 
   streamEncoder(): StreamEncoder {

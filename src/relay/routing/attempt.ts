@@ -12,6 +12,7 @@ import {
 } from '../../lib/http-client/http-client.ts'
 import type { AttemptDeps } from '../request-context.ts'
 import type { AttemptCall } from './attempt-call.ts'
+import type { AttemptResult } from './attempt-result.ts'
 import { secretsOf } from './secrets.ts'
 import { upstreamError, type UpstreamError } from './upstream-error.ts'
 import { upstreamRequestId } from './failure-details.ts'
@@ -23,24 +24,12 @@ import {
 import { getAccessToken, discardAccessToken } from './access-token.ts'
 import { UpstreamStream, type StreamSink } from '../streaming/upstream-stream.ts'
 import type { UsageMeter } from '../streaming/usage-meter.ts'
-import { readBufferedResponse, type BufferedResponse } from './buffered-response.ts'
-import { ReceivedBody } from './received-body.ts'
+import { readBufferedResponse } from './buffered-response.ts'
+import { maxErrorBodyBytes, ReceivedBody } from './received-body.ts'
 import { servedResponse, type ServedResponse } from './served-response.ts'
 import { withAddedFields } from '../../providers/added-fields.ts'
 import type { ResponseIdentity } from '../../providers/provider.ts'
 
-export interface StreamedResponse {
-  readonly kind: 'stream'
-  readonly stream: UpstreamStream
-}
-
-export type AttemptResult =
-  | BufferedResponse
-  | StreamedResponse
-  | { readonly kind: 'error'; readonly error: UpstreamError }
-
-/** At most this much of an error's body is read. */
-const maxErrorBodyBytes = 65_536
 /** How long a response may take to end after `[DONE]`. */
 const lingerMs = 2000
 /** How many times larger than a buffered response a stream may be: each token comes in an event of its own. */
@@ -97,8 +86,7 @@ export class UpstreamAttempt implements ResponseHandler {
   /** Sends the request, after getting an access token if the provider needs one; `result` resolves with the outcome. */
   send(): void {
     const { timeouts, provider, body } = this.#call
-    const waitMs = body.stream ? timeouts.firstTokenMs : timeouts.answerMs
-    this.#timer = setTimeout(() => this.#onTimeout(), waitMs)
+    this.#restartTimer(body.stream ? timeouts.firstTokenMs : timeouts.answerMs)
     if (!provider.buildTokenRequest) {
       this.#sendRequest()
       return
@@ -117,10 +105,9 @@ export class UpstreamAttempt implements ResponseHandler {
       const outgoing = withAddedFields(provider.buildRequest(this.#call), this.#call.added)
       const { origin, path } = parseUpstreamUrl(outgoing.url, proxy)
       const headers = encodeHeaders(outgoing.headers)
-      const { body } = outgoing
       const connectTimeoutMs = timeouts.connectMs
       this.#exchange = this.#deps.client.send(
-        { origin, method: 'POST', path, headers, body, connectTimeoutMs },
+        { origin, method: 'POST', path, headers, body: outgoing.body, connectTimeoutMs },
         this,
       )
     } catch (error) {
@@ -196,6 +183,7 @@ export class UpstreamAttempt implements ResponseHandler {
       this.#onStreamEnd()
       return
     }
+    if (this.#sendNextPart()) return
     this.#isOver = true
     const [status, bytes] = [this.status ?? 0, this.#body.bytes()]
     const received = { status, bytes, headerSection: this.#headerSection }
@@ -208,6 +196,18 @@ export class UpstreamAttempt implements ResponseHandler {
     )
       discardAccessToken(this.#call)
     this.#resolve(result)
+  }
+
+  /** A request of several calls is over after the last one, or the first that fails. */
+  #sendNextPart(): boolean {
+    const { part = 0, body, timeouts, token } = this.#call
+    if (this.status !== 200 || part + 1 >= (body.parts ?? 1)) return false
+    this.#body.endPart()
+    this.#call = { ...this.#call, part: part + 1 }
+    this.#decoded = null
+    this.#restartTimer(timeouts.answerMs)
+    this.#sendRequest(token)
+    return true
   }
 
   onFail(failure: ConnectionFailure): void {

@@ -20,7 +20,7 @@ async function exportRows(server: TestServer, query: string): Promise<string[]> 
   const text = await response.text()
   assert.match(
     text,
-    /^time,request_id,account,key,.*,attempts,account_email,key_name,error_code,failure,clamped,model_served,provider_response_id,fingerprint,operation\r\n/,
+    /^time,request_id,account,key,.*,attempts,account_email,key_name,error_code,failure,clamped,model_served,provider_response_id,fingerprint,operation,service_tier,units\r\n/,
   )
   assert.ok(text.endsWith('\r\n'))
   return text.split('\r\n').slice(1, -1)

@@ -61,7 +61,10 @@ async function withDatabase<Result>(server: TestServer, use: (db: Db) => Promise
 /** Fills every sealed column of a relay with an upstream. The relay is stopped afterwards. */
 async function sealEverything(server: TestServer, env: Record<string, string>): Promise<void> {
   const proxy = 'http://ann:proxy-password@127.0.0.1:9'
-  const { id } = await server.upstreamAt('http://127.0.0.1:9/v1', { proxy })
+  const { id } = await server.upstreamAt('http://127.0.0.1:9/v1', {
+    proxy,
+    headers: { 'x-tenant': 'tenant-0123456789' },
+  })
   await server.admin('POST', `/upstreams/${id}/credentials`, {
     credential: 'sk-spare-0123456789',
     label: 'spare',

@@ -33,7 +33,7 @@ function listOf(embeddings: readonly (number[] | string)[], fields: object = { u
 
 const whole = listOf(vectors)
 const upstream = await server.upstream(respondWithJson(200, whole))
-const gemini = await server.upstream(respondWith('Never.'), { provider: 'gemini' })
+const claude = await server.upstream(respondWith('Never.'), { provider: 'anthropic' })
 const other = await server.upstream(respondWithJson(200, whole))
 
 async function createModel(id: string, upstreams: readonly string[], fields: object = {}): Promise<void> {
@@ -49,7 +49,7 @@ async function createModel(id: string, upstreams: readonly string[], fields: obj
 
 await createModel('embedder', [upstream.id])
 await createModel('two', [upstream.id, other.id])
-await createModel('translated', [gemini.id])
+await createModel('translated', [claude.id])
 
 function embed(account: Account, fields: object = {}, options: PostOptions = {}): Promise<Response> {
   const body = { model: 'embedder', input: ['one', 'two'], ...fields }
@@ -151,6 +151,7 @@ describe('Embeddings', () => {
       [{ input: [] }, 'input'],
       [{ input: ['a', ''] }, 'input'],
       [{ input: Array(2049).fill('a') }, 'input'],
+      [{ input: [Array(300_001).fill(1)] }, 'input'],
       [{ encoding_format: 'int8' }, 'encoding_format'],
       [{ stream: true }, 'stream'],
       [{ service_tier: 'priority' }, 'service_tier'],
