@@ -242,6 +242,13 @@ function boundedModality(
   return { modality: Object.fromEntries(Object.entries(all).filter(([, count]) => count > 0)) }
 }
 
+/** How often each name occurs. */
+export function countNames(names: readonly string[]): Record<string, number> {
+  const counts = new Map<string, number>()
+  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
+  return Object.fromEntries(counts)
+}
+
 /** No response makes more searches than this. */
 const maxSearches = 1000
 

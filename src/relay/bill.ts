@@ -7,7 +7,7 @@ import type { PricedModel } from '../catalog/catalog.ts'
 import type { SettleCause } from '../ledger/events.ts'
 import type { Usage } from '../ledger/price.ts'
 import { billingLimitsOf, boundedOutput, type BillingLimits } from '../providers/billing-limits.ts'
-import { clampUsage, createUsage } from '../providers/usage.ts'
+import { clampUsage, countNames, createUsage } from '../providers/usage.ts'
 import type { EndReason } from './end-reason.ts'
 import type { CallerRequest } from './request/caller-format.ts'
 import { inputBound } from './request/input-bound.ts'
@@ -62,12 +62,6 @@ function withTier(usage: Usage, served: string | null, { request }: ServedReques
   return tier === usage.tier ? usage : createUsage({ ...usage, tier })
 }
 
-function tally(names: readonly string[]): Record<string, number> {
-  const counts: Record<string, number> = {}
-  for (const name of names) counts[name] = (counts[name] ?? 0) + 1
-  return counts
-}
-
 /** Only tools that the request offers and that have a price are charged; a search then by the call. */
 function withTools(
   usage: Usage,
@@ -105,7 +99,7 @@ export function billFromUsage(
 ): Bill {
   if (!counted) return billFromEstimate({ tokens, searches, tier, toolCalls }, served)
   const isUncounted = searches > 0 && counted.searches === undefined && offeredBy(served) !== null
-  const calls = counted.toolCalls ?? tally(toolCalls)
+  const calls = counted.toolCalls ?? countNames(toolCalls)
   const reported = withTools(
     withTier(isUncounted ? { ...counted, searches } : counted, tier, served),
     calls,
@@ -163,7 +157,7 @@ function boundedSearches(searches: number, served: ServedRequest): number {
 /** Output tokens that are billed beside the maximum, where the claim exceeds it. */
 function extraOutput(isExceeded: boolean, { request, servedModel }: ServedRequest): number {
   if (!isExceeded) return 0
-  if (request.restricted.some((field) => !isPricedField(field))) return Infinity
+  if (request.restricted.some((field) => !isPricedField(field) && field.tool === undefined)) return Infinity
   const parsed = request.parsed()
   // The summary of a long conversation is a run of its own (Anthropic, "Compaction").
   const compaction = parsed['context_management'] ? maxOutputTokensOf(servedModel) : 0
@@ -181,7 +175,7 @@ export function billFromEstimate(
   const input = served.request.inputTokens()
   const usage = createUsage({ input, output, searches: boundedSearches(searches, served) })
   return {
-    usage: withTools(withTier(usage, tier, served), tally(toolCalls), served),
+    usage: withTools(withTier(usage, tier, served), countNames(toolCalls), served),
     cause: 'estimate',
     isClamped: false,
   }

@@ -1,6 +1,6 @@
 /** The usage of a response of the Responses API: cached tokens are part of the input, reasoning of the output. */
 import { getCount, getObject, getObjects, getString, hasAnyCount, type Json } from '../json-fields.ts'
-import { createUsage, parseServiceTier, type TokenUsage } from '../usage.ts'
+import { countNames, createUsage, parseServiceTier, type TokenUsage } from '../usage.ts'
 
 /** Is the item a web search? Calls that only open or read a page of an earlier search are none. */
 export function isSearch(item: Json): boolean {
@@ -19,12 +19,7 @@ export function calledTool(item: Json): string | null {
 }
 
 function countToolCalls(items: readonly Json[]): Record<string, number> {
-  const calls: Record<string, number> = {}
-  for (const item of items) {
-    const name = calledTool(item)
-    if (name !== null) calls[name] = (calls[name] ?? 0) + 1
-  }
-  return calls
+  return countNames(items.map(calledTool).filter((name) => name !== null))
 }
 
 /** `null`: the response has no valid counts. */
