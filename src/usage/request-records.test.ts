@@ -48,6 +48,8 @@ describe('request records', () => {
       first_token_ms: 7,
       duration_ms: 12,
       error_code: null,
+      service_tier: 'default',
+      units: {},
       model_served: 'upstream-model',
       provider_response_id: 'chatcmpl-1',
       fingerprint: 'fp_1',
