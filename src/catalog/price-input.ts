@@ -1,6 +1,6 @@
 /** Prices in the API: decimal strings per 1,000 tokens, amounts per unit, and factors. */
 import { type ApiError, invalidField } from '../errors.ts'
-import type { TokenRates, UnitPrices } from '../providers/price-units.ts'
+import { textRates, type TokenRates, type UnitPrices } from '../providers/price-units.ts'
 import {
   formatAmount,
   formatFactor,
@@ -63,15 +63,7 @@ function parseOptionalAmount(text: string | null | undefined, param: string): bi
   return text === undefined || text === null ? null : parseNonNegativeAmount(text, param)
 }
 
-const rateNames = [
-  'input',
-  'output',
-  'cachedInput',
-  'cacheWrite',
-  'cacheWrite1h',
-  'reasoning',
-  ...modalityNames,
-] as const
+const rateNames = [...textRates, ...modalityNames] as const
 
 function parseRates(
   rates: DecimalRates,

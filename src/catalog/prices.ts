@@ -6,6 +6,7 @@
 import {
   decodeUnitPrices,
   encodeUnitPrices,
+  textRates,
   type TokenRates,
   type UnitPrices,
 } from '../providers/price-units.ts'
@@ -31,17 +32,7 @@ export interface PriceVersion {
   readonly price: Price
 }
 
-const components = [
-  'free',
-  'input',
-  'output',
-  'cachedInput',
-  'cacheWrite',
-  'cacheWrite1h',
-  'reasoning',
-  'perRequest',
-  'perSearch',
-] as const
+const components = ['free', ...textRates, 'perRequest', 'perSearch'] as const
 
 export function isSamePrice(left: Price, right: Price): boolean {
   return (

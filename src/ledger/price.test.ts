@@ -8,14 +8,17 @@ import { createUsage, noUsage } from '../providers/usage.ts'
 
 const nanos = fc.bigInt({ min: 0n, max: 10n ** 14n })
 const optionalPrice = fc.option(nanos)
-const prices = fc.record<Price>({
-  version: fc.constant(1),
+const textRates = {
   input: nanos,
   output: nanos,
   cachedInput: optionalPrice,
   cacheWrite: optionalPrice,
   cacheWrite1h: optionalPrice,
   reasoning: optionalPrice,
+}
+const prices = fc.record<Price>({
+  version: fc.constant(1),
+  ...textRates,
   perRequest: fc.constant(0n),
   perSearch: fc.option(fc.bigInt({ min: 0n, max: 10n ** 12n })),
 })
@@ -170,12 +173,7 @@ describe('maxCostOf and affordableOutputTokens', () => {
 })
 
 const rates = fc.record<TokenRates>({
-  input: nanos,
-  output: nanos,
-  cachedInput: optionalPrice,
-  cacheWrite: optionalPrice,
-  cacheWrite1h: optionalPrice,
-  reasoning: optionalPrice,
+  ...textRates,
   modality: fc.record({ inputAudio: nanos, outputImage: nanos }),
 })
 const unitPrices = fc.record({

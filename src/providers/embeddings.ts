@@ -10,7 +10,7 @@ import {
 /** The member under which the responses to several calls are joined. */
 export const joinedParts = 'joined_parts'
 
-/** The inputs of the call, which have to be texts. Throws `UnsupportedFeatureError` for token ids. */
+/** The inputs of the call, which must be texts. Throws `UnsupportedFeatureError` for token ids. */
 export function textsOf({ body, part = 0 }: UpstreamCall, maxInputs: number): string[] {
   const { input } = body.parsed()
   const inputs: unknown[] = Array.isArray(input) ? input : [input]

@@ -17,6 +17,16 @@ export interface TokenRates {
   readonly modality?: Readonly<Partial<Record<Modality, bigint>>>
 }
 
+/** The token prices that are no modality's. */
+export const textRates = [
+  'input',
+  'output',
+  'cachedInput',
+  'cacheWrite',
+  'cacheWrite1h',
+  'reasoning',
+] as const
+
 /** The token prices of requests whose whole input has more than `above` tokens. */
 export interface LongInputRates extends TokenRates {
   readonly above: number

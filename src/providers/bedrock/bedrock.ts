@@ -94,9 +94,8 @@ export const bedrock: Provider = {
   forModel: (model) => embedders.get(model) ?? embedderOf(model),
 }
 
-/** One provider for each model that makes embeddings. */
+/** One provider for each model that makes embeddings; operators name the models in their routes. */
 const embedders = new Map<string, Provider>()
-const maxEmbedders = 100
 
 function embedderOf(model: string): Provider | undefined {
   const embeddings = bedrockEmbeddings(model, (call, body) =>
@@ -104,6 +103,7 @@ function embedderOf(model: string): Provider | undefined {
   )
   if (!embeddings) return undefined
   const { forModel: _forModel, ...provider } = bedrock
-  if (embedders.size < maxEmbedders) embedders.set(model, { ...provider, embeddings })
-  return embedders.get(model) ?? { ...provider, embeddings }
+  const embedder = { ...provider, embeddings }
+  embedders.set(model, embedder)
+  return embedder
 }

@@ -102,6 +102,6 @@ export function toolCallsToHold(
   const stated = request.parsed()['max_tool_calls']
   const maximum =
     typeof stated === 'number' && Number.isSafeInteger(stated) && stated >= 0 ? stated : Infinity
-  const calls = Math.min(maximum, request.stream ? 1 : defaultCalls)
-  return { name, calls: maximum === Infinity || request.stream ? calls : maximum, maximum }
+  if (request.stream) return { name, calls: Math.min(maximum, 1), maximum }
+  return { name, calls: maximum === Infinity ? defaultCalls : maximum, maximum }
 }
