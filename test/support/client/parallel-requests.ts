@@ -13,11 +13,11 @@ export interface CallResult {
 
 const agent = new Agent({ keepAlive: true, maxSockets: 600 })
 
-/** One request over pooled sockets: cheaper than fetch for hundreds of requests. */
-export function sendChatRequest(account: Account, url: string, body: object): Promise<CallResult> {
+/** One request to an endpoint over pooled sockets: cheaper than fetch for hundreds of requests. */
+function send(account: Account, endpoint: string, body: object): Promise<CallResult> {
   const { promise, resolve, reject } = Promise.withResolvers<CallResult>()
   const headers = { authorization: `Bearer ${account.key.secret}`, 'content-type': 'application/json' }
-  const outgoing = request(`${url}/v1/chat/completions`, { method: 'POST', headers, agent }, (response) => {
+  const outgoing = request(endpoint, { method: 'POST', headers, agent }, (response) => {
     let text = ''
     response.setEncoding('utf8')
     response.on('data', (part: string) => (text += part))
@@ -32,13 +32,19 @@ export function sendChatRequest(account: Account, url: string, body: object): Pr
   return promise
 }
 
+export function sendChatRequest(account: Account, url: string, body: object): Promise<CallResult> {
+  return send(account, `${url}/v1/chat/completions`, body)
+}
+
+/** Sends the same request many times at once. `path`: of its operation. */
 export function sendConcurrently(
   account: Account,
   url: string,
   body: object,
   count: number,
+  path = '/v1/chat/completions',
 ): Promise<CallResult[]> {
-  return Promise.all(Array.from({ length: count }, () => sendChatRequest(account, url, body)))
+  return Promise.all(Array.from({ length: count }, () => send(account, `${url}${path}`, body)))
 }
 
 export function withStatus(outcomes: readonly CallResult[], status: number): CallResult[] {
