@@ -33,15 +33,20 @@ export function parseDecimal(value: string): string {
   return value
 }
 
-/** A JSON object. */
-export function parseObject(value: string): Fields {
+/** A JSON object; `example` is shown where it is not one. */
+export function parseObject(value: string, example: string): Fields {
   try {
     const parsed: unknown = JSON.parse(value)
     if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return asFields(parsed)
   } catch {
     // Rejected below.
   }
-  throw new InvalidArgumentError('It must be a JSON object such as {"input": "0.002", "output": "0.008"}.')
+  throw new InvalidArgumentError(`It must be a JSON object such as ${example}.`)
+}
+
+/** Prices by unit, as the admin API has them. */
+export function parsePrices(value: string): Fields {
+  return parseObject(value, '{"input": "0.002", "output": "0.008"}')
 }
 
 /** An amount, or `none` to remove the cap. */
@@ -141,6 +146,11 @@ function readTextFile(path: string): string {
   } catch (error) {
     throw new CommandError(`Cannot read ${path} (${errorCode(error) ?? errorMessage(error)}).`)
   }
+}
+
+/** A JSON object in a file, for values that may be secret. */
+export function parseObjectFile(path: string): Fields {
+  return parseObject(readTextFile(path), '{"x-title": "Sluice"}')
 }
 
 /**

@@ -8,7 +8,7 @@ import {
   withJsonOption,
   parseList as listOption,
   parseInteger,
-  parseObject,
+  parsePrices,
 } from '../options.ts'
 import {
   fieldAt,
@@ -50,7 +50,7 @@ function withPrices(command: Command): Command {
     .option('--reasoning <price>', 'per 1,000 reasoning tokens; default: --output', parseDecimal)
     .option('--per-request <amount>', 'yuan per request, such as a search fee', parseDecimal)
     .option('--per-search <amount>', 'yuan per web search by the provider', parseDecimal)
-    .option('--prices <json>', 'all prices as in the admin API, instead of the options above', parseObject)
+    .option('--prices <json>', 'all prices as in the admin API, instead of the options above', parsePrices)
     .option('--free', 'free of charge')
 }
 

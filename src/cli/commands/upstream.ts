@@ -9,6 +9,8 @@ import {
   withJsonOption,
   parseInteger,
   parseList,
+  parseObject,
+  parseObjectFile,
   type CredentialOptions,
 } from '../options.ts'
 import { configureCredentials, upstreamHelp } from './upstream-credentials.ts'
@@ -28,6 +30,8 @@ const newUpstreamFields = {
   speaks: 'speaks',
   maxTokensField: 'max_tokens_field',
   allowedFields: 'allowed_fields',
+  headersFile: 'headers',
+  body: 'body',
   healthCheckMs: 'health_check_ms',
   connectMs: 'timeouts.connect_ms',
   firstTokenMs: 'timeouts.first_token_ms',
@@ -108,6 +112,10 @@ function configureAdd(command: Command): void {
       '--allowed-fields <names>',
       'restricted fields that callers may send, e.g. service_tier',
       parseList,
+    )
+    .option('--headers-file <path>', 'headers to add to every request: a JSON object', parseObjectFile)
+    .option('--body <json>', 'fields to add to every request where they are absent', (value: string) =>
+      parseObject(value, '{"provider": {"sort": "price"}}'),
     )
     .option('--connect-ms <ms>', 'connect timeout', parseInteger)
     .option('--first-token-ms <ms>', "timeout for a stream's first token", parseInteger)

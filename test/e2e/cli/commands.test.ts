@@ -48,6 +48,31 @@ describe('Command line', () => {
     assert.match(wrong, /^sluice: Invalid PORT: must be /)
   })
 
+  test('Headers and body fields of an upstream – from a file and the command line, never shown', async (t) => {
+    const sluice = commandLineFor(server.relay)
+    const folder = await temporaryFolder(t)
+    const file = join(folder, 'headers.json')
+    await writeFile(file, '{"x-team": "secret-team"}')
+    const add = ['upstream', 'add', 'added-fields', '--provider', 'openai', '--no-credential']
+    const added = await sluice.json<{ header_names: string[]; body: object }>([
+      ...add,
+      '--headers-file',
+      file,
+      '--body',
+      '{"metadata": {"team": "a"}}',
+    ])
+    assert.deepEqual([added.header_names, added.body], [['x-team'], { metadata: { team: 'a' } }])
+    assert.doesNotMatch(JSON.stringify(added), /secret-team/)
+    await sluice.output(['upstream', 'remove', 'added-fields'])
+    await writeFile(file, '["x-team: secret-team"]')
+    const noObject = await sluice.expectFailure([...add, '--headers-file', file], 2)
+    assert.match(noObject, /--headers-file .*must be a JSON object such as/)
+    assert.doesNotMatch(noObject, /secret-team/)
+    const missing = await sluice.expectFailure([...add, '--headers-file', join(folder, 'none.json')])
+    assert.match(missing, /Cannot read .*none\.json \(ENOENT\)/)
+    assert.match(await sluice.expectFailure([...add, '--body', '[]'], 2), /--body .*must be a JSON object/)
+  })
+
   test('Administration with the relay running – applies at once', async (t) => {
     const sluice = commandLineFor(server.relay)
     const setup = await administer(sluice, await startUpstream(t), 'running')

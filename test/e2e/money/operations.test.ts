@@ -5,7 +5,7 @@ import { before, describe, test } from 'node:test'
 import { formatAmount, parseAmount } from '../../../src/lib/money.ts'
 import {
   assertNeverNegative,
-  sendConcurrently,
+  sendConcurrentlyTo,
   totalCost,
   withStatus,
 } from '../../support/client/parallel-requests.ts'
@@ -150,7 +150,7 @@ for (const { name, path, body: fields, script, cost, operations, speaks, isObedi
       upstream.always(script)
       const balance = 10n * cost + cost / 2n
       const account = await server.account({ balance: formatAmount(balance) })
-      const sent = sendConcurrently(account, server.url, body, 100, path)
+      const sent = sendConcurrentlyTo(`${server.url}${path}`, account, body, 100)
       const results = await assertNeverNegative(account, sent)
       const served = withStatus(results, 200)
       const rejected = withStatus(results, 402)
@@ -165,7 +165,7 @@ for (const { name, path, body: fields, script, cost, operations, speaks, isObedi
         assert.ok(costs.filter((each) => each === cost).length >= 9, `${served.length} were served: ${paid}`)
     })
 
-    test('kill -9 between requests and within – each is charged once or not at all', async () => {
+    test('kill -9 between requests and within – each is charged at most once', async () => {
       upstream.always(script)
       const account = await server.account({ balance: '10' })
       const completed = new Set<string>()

@@ -36,15 +36,23 @@ export function sendChatRequest(account: Account, url: string, body: object): Pr
   return send(account, `${url}/v1/chat/completions`, body)
 }
 
-/** Sends the same request many times at once. `path`: of its operation. */
+/** Sends the same request many times at once. */
 export function sendConcurrently(
   account: Account,
   url: string,
   body: object,
   count: number,
-  path = '/v1/chat/completions',
 ): Promise<CallResult[]> {
-  return Promise.all(Array.from({ length: count }, () => send(account, `${url}${path}`, body)))
+  return sendConcurrentlyTo(`${url}/v1/chat/completions`, account, body, count)
+}
+
+export function sendConcurrentlyTo(
+  endpoint: string,
+  account: Account,
+  body: object,
+  count: number,
+): Promise<CallResult[]> {
+  return Promise.all(Array.from({ length: count }, () => send(account, endpoint, body)))
 }
 
 export function withStatus(outcomes: readonly CallResult[], status: number): CallResult[] {
