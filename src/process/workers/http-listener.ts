@@ -1,6 +1,4 @@
 /** What a worker listens with: the port or TLS in front of it, bounded connections, the fast path and node:http. */
-import { setImmediate as afterPoll } from 'node:timers/promises'
-
 import type { Config } from '../../config.ts'
 import type { Router } from '../../http/router.ts'
 import { connectionBounds, limitConnections } from '../../http/server/connection-limiter.ts'
@@ -16,8 +14,6 @@ const idleTimeoutMs = 75_000
 /** How much a socket buffers for a client that does not read. The stream writer buffers the rest; then the upstream waits. */
 const socketBufferBytes = 16_384
 const rejectionLogIntervalMs = 60_000
-/** How often a listener that is closing closes the connections without a request. */
-const idleCheckMs = 50
 
 export interface WorkerListener {
   readonly reloadCertificate: () => void
@@ -53,19 +49,13 @@ export function createWorkerListener(router: Router, config: Config, log: Log): 
   return {
     reloadCertificate,
     open: () => listen(listener, { host, port, reusePort: workers > 1, backlog: 4096 }),
-    async drain(isIdle) {
-      // Connections that wait to be accepted are reset when the listener closes: it has just accepted all of them then.
-      await afterPoll()
+    drain(isIdle) {
       const closed = closeGracefully(listener)
-      // Not at once: a request may be arriving on a connection that was just accepted.
-      const first = setTimeout(() => void afterPoll().then(closeIdle), idleCheckMs)
       const idle = setInterval(() => {
-        if (isIdle()) void afterPoll().then(closeIdle)
-      }, idleCheckMs)
-      await closed.finally(() => {
-        clearTimeout(first)
-        clearInterval(idle)
-      })
+        if (isIdle()) closeIdle()
+      }, 50)
+      closeIdle()
+      return closed.finally(() => clearInterval(idle))
     },
   }
 }
