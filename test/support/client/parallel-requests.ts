@@ -36,19 +36,20 @@ export function sendChatRequest(account: Account, url: string, body: object): Pr
   return send(account, `${url}/v1/chat/completions`, body)
 }
 
-/** Sends the same request many times at once. */
+/** Sends the same chat request many times at once. */
 export function sendConcurrently(
   account: Account,
   url: string,
   body: object,
   count: number,
 ): Promise<CallResult[]> {
-  return sendConcurrentlyTo(`${url}/v1/chat/completions`, account, body, count)
+  return sendConcurrentlyTo(account, `${url}/v1/chat/completions`, body, count)
 }
 
+/** As `sendConcurrently`, to the endpoint of any operation. */
 export function sendConcurrentlyTo(
-  endpoint: string,
   account: Account,
+  endpoint: string,
   body: object,
   count: number,
 ): Promise<CallResult[]> {
