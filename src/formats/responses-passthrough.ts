@@ -1,10 +1,12 @@
 /**
- * Passes a stream of the Responses API through to a caller of the same format: every event unchanged, the last one when
- * the response is paid for. A stream that is cut ends with `error` and `response.failed`, whose numbers continue those
+ * Passes a stream of the Responses API through to a caller of the same format: every event unchanged, except that
+ * `encrypted_content` names its holder, and the last one when the response is paid for. A stream that is cut ends with `error` and `response.failed`, whose numbers continue those
  * of the events that were sent.
  */
 import { apiError, type ApiError } from '../errors.ts'
+import { encodeSseEvent } from '../lib/sse/sse-parser.ts'
 import { getNumber, getObject, getString, isObject, type Json } from '../providers/json-fields.ts'
+import { addHolder, isHeld } from './encrypted-content.ts'
 import { normalizedBytes, type ReceivedEvent } from './received-event.ts'
 import { encodeResponsesEvent } from './responses-event-log.ts'
 import { serializeResponsesUsage } from './responses-object.ts'
@@ -16,6 +18,8 @@ import {
 } from './responses-stream.ts'
 
 const terminalEvents = new Set(['response.completed', 'response.incomplete', 'response.failed'])
+const firstEvents = new Set(['response.created', 'response.queued', 'response.in_progress'])
+const itemEvents = new Set(['response.output_item.added', 'response.output_item.done'])
 /** What is needed of them if the stream is cut: the response, and its items. */
 const keptEvents = new Set(['response.created', 'response.in_progress', 'response.output_item.done'])
 const typeField = /^\s*\{\s*"type"\s*:\s*"(?<type>[^"\\]*)"/
@@ -38,30 +42,40 @@ function parseEvent(text: string): Json {
 export class ResponsesPassthrough {
   readonly #meter: { readonly tokens: number }
   readonly #request: Json
+  readonly #holder: string
   readonly #kept: KeptEvent[] = []
   /** The output tokens up to and including each event. */
   readonly #positions: number[] = []
   #lastEvent: Buffer | null = null
+  /** An event other than the first ones has come: until then, another upstream may take over unseen. */
+  hasStarted = false
   #incompleteReason: string | undefined
 
   /** `meter` must have read each event before it is encoded. */
-  constructor(request: Json, meter: { readonly tokens: number }) {
+  constructor(request: Json, meter: { readonly tokens: number }, holder: string) {
     this.#request = request
     this.#meter = meter
+    this.#holder = holder
   }
 
   encode(_chunk: unknown, _facts: unknown, event: ReceivedEvent | null): Buffer | null {
     if (!event) return null
     const type = typeOf(event)
-    if (terminalEvents.has(type)) {
-      this.#lastEvent = Buffer.from(normalizedBytes(event))
-      if (type === 'response.incomplete') this.#incompleteReason = reasonOf(parseEvent(event.text))
+    const isTerminal = terminalEvents.has(type)
+    this.hasStarted ||= !firstEvents.has(type)
+    // Only events with whole items have it.
+    const held = (isTerminal || itemEvents.has(type)) && isHeld(event.text)
+    const text = held ? addHolder(event.text, this.#holder) : event.text
+    const bytes = held ? encodeSseEvent(text, event.name || undefined) : normalizedBytes(event)
+    if (isTerminal) {
+      this.#lastEvent = Buffer.from(bytes)
+      if (type === 'response.incomplete') this.#incompleteReason = reasonOf(parseEvent(text))
       return null
     }
     const { tokens } = this.#meter
-    if (keptEvents.has(type)) this.#kept.push({ event: parseEvent(event.text), tokens })
+    if (keptEvents.has(type)) this.#kept.push({ event: parseEvent(text), tokens })
     this.#positions.push(tokens)
-    return normalizedBytes(event)
+    return bytes
   }
 
   finalEvents(conclusion: ResponsesConclusion): Buffer[] {

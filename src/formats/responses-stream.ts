@@ -88,6 +88,11 @@ export class ResponsesStreamEncoder {
     return this.#log.take()
   }
 
+  idleEvent(): Buffer | null {
+    this.#emitResponse('response.in_progress', null, null)
+    return this.#log.take()
+  }
+
   finalEvents(conclusion: ResponsesConclusion): Buffer[] {
     const { isOutOfCredit, paidTokens, usage } = conclusion
     const ending = this.#ending ?? endingOf(undefined)

@@ -25,7 +25,8 @@ import {
   isWebSocket,
   responses,
   responseTokens,
-  storedResponseError,
+  isPinnedResponsePath,
+  pinnedResponse,
 } from './openai/responses.ts'
 import { noModels } from '../relay/routing/fallbacks.ts'
 import { isAnthropicRequest, messages, messageTokens } from './anthropic/messages.ts'
@@ -198,12 +199,7 @@ export class Router {
       const requestId = decodePathSegment(path.slice('/requests/'.length))
       return this.#sendJson(context, (caller) => requestBody(ctx, caller, requestId))
     }
-    const missing = storedResponseError(method, path)
-    if (missing) {
-      return this.#sendJson(context, () => {
-        throw missing
-      })
-    }
+    if (isPinnedResponsePath(method, path)) return this.#relayRequest(context, pinnedResponse)
     throw apiError('not_found', { message: `Unknown endpoint: ${request.path.slice(0, 200)}.` })
   }
 

@@ -1,5 +1,5 @@
 /**
- * Housekeeping every few minutes: deletes expired sessions and links, deletes unused keys if configured, and notifies an
+ * Housekeeping every few minutes: deletes expired sessions, links and pins of responses, deletes unused keys if configured, and notifies an
  * account if a key is used far more than usual.
  */
 import { deleteStaleKeys } from '../accounts/keys.ts'
@@ -13,6 +13,7 @@ import { raiseNotification } from '../notifications/notifications.ts'
 import { PeriodicJob } from './periodic-job.ts'
 import { deleteExpiredSessions } from '../users/sessions.ts'
 import { currency } from '../usage/request-records.ts'
+import { deleteExpiredPins } from '../usage/response-pins.ts'
 import { keysUsedInHour, findSpendAnomalies, type SpendAnomaly } from '../usage/spend-anomalies.ts'
 
 export interface HousekeepingDeps {
@@ -53,6 +54,7 @@ export async function runHousekeeping(
 ): Promise<void> {
   await deleteExpiredSessions(db, now)
   await deleteExpiredAttempts(db, now)
+  await deleteExpiredPins(db, now)
   if (keysDeletedMs > 0) {
     const { value, changes } = await deleteStaleKeys(db, now - keysDeletedMs, by)
     if (value > 0) await publishChanges(changes)

@@ -37,6 +37,8 @@ export interface NativeEdits {
   readonly inputs?: { readonly from: number; readonly to: number } | undefined
   /** As of `UpstreamCall`. */
   readonly pricedTools?: ReadonlySet<string> | undefined
+  /** As of `UpstreamCall`. */
+  readonly holder?: string | undefined
 }
 
 export interface BodyEdits {
@@ -70,6 +72,8 @@ export interface UpstreamCall {
   readonly part?: number
   /** The provider's tools that the model's price covers; absent: none. */
   readonly pricedTools?: ReadonlySet<string> | undefined
+  /** Names the credential in `encrypted_content` (formats/encrypted-content.ts); absent: nothing does. */
+  readonly holder?: string | undefined
   /** The model's maximum of output tokens, from the catalog; `null`: unknown. */
   readonly modelMaximumTokens: number | null
   /** Milliseconds since the epoch, for signatures and timestamps. */
@@ -252,6 +256,11 @@ export interface Provider {
   readonly embeddings?: EmbeddingsFormat
   /** Builds a request of the Responses API from the caller's `native` request. */
   readonly buildResponsesRequest?: (call: UpstreamCall) => OutgoingRequest
+  /** The URL and headers of a request about a stored response. `path`: after `/responses`, with its query. */
+  readonly buildStoredRequest?: (
+    upstream: Pick<UpstreamCall, 'baseUrl' | 'credential'>,
+    path: string,
+  ) => Omit<OutgoingRequest, 'body'>
   /** Builds a request that counts the tokens of the caller's `native` request. */
   readonly buildCountRequest?: (call: UpstreamCall) => OutgoingRequest
   /** `null` if the credential itself is sent. Throws if the credential is not valid for this provider. */

@@ -52,7 +52,14 @@ export async function countTokens(
   const { health, ledger, now } = deps
   const isFree = maxCostOf(boundOf(model.price, 1), 1, 1, caller.priceFactorPpm) === 0n
   if (!isFree && (await ledger.balanceOf(caller.accountId)) <= 0n) throw apiError('insufficient_quota')
-  const options = { health, latencyOf: () => null, conversation: null, now, random: Math.random }
+  const options = {
+    health,
+    latencyOf: () => null,
+    conversation: null,
+    holder: null,
+    now,
+    random: Math.random,
+  }
   const first = new UpstreamSelector([model], options).next(true)
   if (!first) return estimatedCount(request)
   const { upstream, upstreamModel } = first.route

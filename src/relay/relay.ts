@@ -8,6 +8,7 @@ import { apiError, asApiError } from '../errors.ts'
 import { formatAmount } from '../lib/money.ts'
 import { admit, replayResponse, requestHold } from './admission.ts'
 import type { RelayContext, RelayDeps, ActiveRequest } from './request-context.ts'
+import type { Usage } from '../ledger/price.ts'
 import { billFromEstimate, billFromStream, billFromUsage, type Bill } from './bill.ts'
 import type { ResponseToStore, SettleRequest } from '../ledger/transaction.ts'
 import type { RequestOutcome } from '../ledger/request-row.ts'
@@ -114,27 +115,32 @@ class RelaySession implements ActiveRequest {
     const response = await failover.firstResponse()
     if (response?.kind !== 'stream' || pipeline.isEnded) return this.#fail(pipeline.wasAborted)
     failover.addModelHeader()
-    const firstTokenMs = this.#ageMs
-    const { meter } = response.stream
-    pipeline.attach(response.stream)
+    const { stream } = response
+    const { meter } = stream
+    const callAtMs = this.#ageMs - (failover.attempt?.ageMs ?? 0)
+    pipeline.attach(stream)
     const endReason = await pipeline.ended
     failover.reportEnd(upstreamOutcome(pipeline.receivedEnd ?? endReason))
     this.#observeMaximum(meter)
-    const bill = this.#billStream(endReason, meter, pipeline)
+    // A stream that failed, or was left, before its first content costs as little as one that was not sent at all.
+    const isFree = !stream.hasContent && endReason.kind !== 'complete'
+    const bill = isFree ? null : this.#billStream(endReason, meter, pipeline)
+    if (isFree && pipeline.wasAborted) this.#leaveEarly()
+    const contentMs = failover.attempt?.firstContentMs ?? null
     const result = {
       ...streamResult(endReason, pipeline.wasAborted),
       finish: endReason.kind === 'out-of-credit' ? null : meter.finishReason,
-      firstTokenMs,
+      firstTokenMs: contentMs === null ? null : Math.max(0, callAtMs + contentMs),
     }
     const fault = endReason.kind === 'upstream-error' ? errorSummary(endReason.error) : null
     const isComplete = endReason.kind === 'complete' || endReason.kind === 'out-of-credit'
     const stored =
       this.#context.claim &&
-      this.#responseToStore(isComplete, pipeline.captureResponse(endReason, bill.usage))
+      this.#responseToStore(isComplete, pipeline.captureResponse(endReason, bill?.usage ?? null))
     const charge = await this.#settle(bill, result, fault, stored)
     const drained = pipeline.drain(endReason)
     if (drained) await drained
-    pipeline.finish(endReason, charge, bill.usage)
+    pipeline.finish(endReason, charge, bill?.usage ?? null)
   }
 
   /** Before the settlement, so that the next hold takes into account what the response shows. */
@@ -180,13 +186,16 @@ class RelaySession implements ActiveRequest {
     const bill = collected?.tokens
       ? billFromStream({ kind: 'disconnected' }, collected, this.#failover)
       : null
-    if (wasAborted && !bill) {
-      const mayCharge = this.#failover.attempt?.wasCanceledInResponse ?? false
-      const input = { tokens: 0, searches: 0, tier: null, toolCalls: [] }
-      this.#leftEarly = { usage: mayCharge ? billFromEstimate(input, this.#failover).usage : null }
-    }
+    if (wasAborted && !bill) this.#leaveEarly()
     await this.#settle(bill, result, errorSummary(upstreamError))
     if (!this.#context.response.isDisconnected && !this.#pipeline?.fail(error)) throw error
+  }
+
+  /** The caller disconnected before the first content. */
+  #leaveEarly(): void {
+    const mayCharge = this.#failover.attempt?.wasCanceledInResponse ?? false
+    const input = { tokens: 0, searches: 0, tier: null, toolCalls: [] }
+    this.#leftEarly = { usage: mayCharge ? billFromEstimate(input, this.#failover).usage : null }
   }
 
   /** Handles an internal error: releases the hold without a charge and ends a started response with an error. */
@@ -243,11 +252,29 @@ class RelaySession implements ActiveRequest {
       const settlement = { id, usage, ...charged, ...leftEarly, cause, servedModel, outcome }
       const cost = await this.#deps.ledger.settle(settlement, response)
       log(outcome, cost)
+      if (request.store && outcome.outcome === 'ok' && usage)
+        await this.#pin(served.providerResponseId, usage)
       return cost
     } catch (error) {
       log(this.#unsettledOutcome(outcome, error), null)
       throw error
     }
+  }
+
+  /** Before the caller sees the end of the response, so that the caller can continue it. */
+  async #pin(response: string | null, { input, output }: Usage): Promise<void> {
+    const { caller, model } = this.#context
+    const { route, credential } = this.#failover
+    if (response === null || !route || !credential) return
+    await this.#deps.responsePins.add({
+      account_id: caller.accountId,
+      response_id: response,
+      upstream_id: route.upstream.id,
+      credential_id: credential.id,
+      model: model.id,
+      tokens: input + output,
+      at: this.#deps.now(),
+    })
   }
 
   /** What the caller sees of a settlement that could not be written in time. */

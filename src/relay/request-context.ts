@@ -5,6 +5,7 @@ import type { IdempotencyClaim } from '../ledger/events.ts'
 import type { RequestOutcome } from '../ledger/request-row.ts'
 import type { HttpClient } from '../lib/http-client/http-client.ts'
 import type { SlotMap } from '../lib/slot-map.ts'
+import type { ResponsePins } from '../usage/response-pins.ts'
 import type { StoredResponses } from '../usage/stored-responses.ts'
 import type { Bill } from './bill.ts'
 import type { EndReason } from './end-reason.ts'
@@ -59,6 +60,7 @@ export interface AttemptDeps {
 export interface RelayDeps extends AttemptDeps {
   readonly ledger: LedgerClient
   readonly storedResponses: StoredResponses
+  readonly responsePins: Pick<ResponsePins, 'find' | 'add' | 'remove'>
   readonly quirks: UpstreamQuirks
   readonly health: HealthClient
   readonly keepAliveMs: number

@@ -158,4 +158,22 @@ alter table upstreams add column headers text;
 alter table upstreams add column body text;
 `,
   },
+  /** Where a response is stored whose request asked the provider to store it (usage/response-pins.ts). */
+  {
+    version: 28,
+    name: 'stored responses',
+    ddl: `
+create table response_pins (
+  account_id text not null,
+  response_id text not null,
+  upstream_id text not null,
+  credential_id text not null,
+  model text not null,
+  tokens integer not null,
+  at integer not null,
+  primary key (account_id, response_id)
+) strict, without rowid;
+create index response_pins_by_at on response_pins (at);
+`,
+  },
 ]

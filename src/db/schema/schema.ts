@@ -227,6 +227,7 @@ const tablesOfModules = {
   limits: ['attempts'],
   notifications: ['notices', 'notice_preferences', 'channels', 'deliveries', 'outbox', 'announcements'],
   usage: [
+    'response_pins',
     'usage_hourly',
     'traffic_hourly',
     'latency_daily',

@@ -11,6 +11,7 @@ import { relayChat } from '../../relay/relay.ts'
 import type { HttpRequestContext } from '../incoming-request.ts'
 import { fallbackModels } from '../../relay/routing/fallbacks.ts'
 import { restrictRoutes } from '../../relay/routing/restricted-routes.ts'
+import { keepStoringRoutes } from '../../relay/routing/storing-routes.ts'
 import { readCompletionRequest } from '../../relay/request/completion-request.ts'
 import { readEmbeddingRequest } from '../../relay/request/embedding-request.ts'
 import { readChatRequest } from '../../relay/request/request-body.ts'
@@ -80,6 +81,7 @@ export function relayRequest(
   const { operation } = request.format
   context.fallbacks =
     fallbacks.length === 0 ? fallbacks : fallbacks.filter((each) => canFallBack(each, operation))
+  keepStoringRoutes(context, request)
   if (request.restricted.length > 0) restrictRoutes(context, request.restricted)
   return relayChat(deps.relay, context)
 }

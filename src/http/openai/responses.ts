@@ -1,18 +1,28 @@
 /**
  * `POST /v1/responses` and `/v1/responses/input_tokens`, OpenAI's Responses API: parses and validates the request, then
- * passes it to the relay. No response is stored, so none is found.
+ * passes it to the relay. Requests about stored responses go to the provider that holds them.
  */
+import { allowsModel } from '../../accounts/allowlists.ts'
 import { ApiError, apiError } from '../../errors.ts'
 import { withCallerField } from '../../formats/responses-error.ts'
 import { estimateMark } from '../../relay/count-tokens.ts'
-import { readResponsesRequest } from '../../relay/request/responses-request.ts'
+import { rateLimitHeaders } from '../../relay/rate-headers.ts'
+import { readResponsesRequest, type ResponsesRequest } from '../../relay/request/responses-request.ts'
+import { previousNotFound } from '../../relay/routing/storing-routes.ts'
+import {
+  callPinnedResponse,
+  responseNotFound,
+  type PinnedResponseRequest,
+} from '../../relay/pinned-response.ts'
 import type { HttpRequestContext, IncomingRequest } from '../incoming-request.ts'
+import { decodePathSegment } from '../request-target.ts'
 import { sendTokenCount } from '../token-counts.ts'
 import { relayRequest, type ChatDeps } from './chat-completions.ts'
 
 /** Throws an `ApiError` if nothing has been sent. */
 export async function responses(deps: ChatDeps, context: HttpRequestContext): Promise<void> {
   const request = readResponsesRequest(context.body)
+  await findPrevious(deps, context, request)
   try {
     await relayRequest(deps, context, request)
   } catch (error) {
@@ -20,10 +30,25 @@ export async function responses(deps: ChatDeps, context: HttpRequestContext): Pr
   }
 }
 
+/** Finds the stored response that the request continues. Throws 400 if the account has none with this id. */
+async function findPrevious(
+  { relay }: ChatDeps,
+  { caller }: HttpRequestContext,
+  request: ResponsesRequest,
+): Promise<void> {
+  const { previousId } = request
+  if (previousId === null || !caller) return
+  const pin = await relay.responsePins.find(caller.accountId, previousId)
+  if (!pin) throw previousNotFound(previousId)
+  request.previous = pin
+}
+
 /** Throws an `ApiError` if nothing has been sent. */
-export function responseTokens(deps: ChatDeps, context: HttpRequestContext): Promise<void> {
+export async function responseTokens(deps: ChatDeps, context: HttpRequestContext): Promise<void> {
+  const request = readResponsesRequest(context.body, { isTokenCount: true })
+  await findPrevious(deps, context, request)
   return sendTokenCount(deps, context, {
-    request: readResponsesRequest(context.body, { isTokenCount: true }),
+    request,
     encode: ({ tokens, bytes }) => {
       const body = { object: 'response.input_tokens', input_tokens: tokens }
       return JSON.stringify(bytes ? body : { ...body, ...estimateMark })
@@ -31,16 +56,39 @@ export function responseTokens(deps: ChatDeps, context: HttpRequestContext): Pro
   })
 }
 
-/** A response, or the list of its input items; with POST, the cancellation of a response. */
-const storedPath = /^\/responses\/([^/]+)(?:\/input_items)?$/
-const cancelPath = /^\/responses\/([^/]+)\/cancel$/
+/** A response, the list of its input items, or its cancellation. */
+const storedPath = /^\/responses\/(?<id>[^/]+)(?<rest>\/input_items|\/cancel)?$/
 
-/** The error for a path that names a stored response; `null`: it is no such path. */
-export function storedResponseError(method: string, path: string): ApiError | null {
-  const [, id] = (method === 'POST' ? cancelPath : storedPath).exec(path) ?? []
-  if (id === undefined) return null
-  const message = `No response with the id ${JSON.stringify(id.slice(0, 100))} is stored: this API stores none.`
-  return apiError('response_not_found', { param: 'response_id', message })
+/** Whether the path names a stored response. */
+export function isPinnedResponsePath(method: string, path: string): boolean {
+  const { groups } = storedPath.exec(path) ?? {}
+  if (!groups) return false
+  return groups['rest'] === '/cancel'
+    ? method === 'POST'
+    : method === 'GET' || (method === 'DELETE' && groups['rest'] === undefined)
+}
+
+/** Throws an `ApiError` if nothing has been sent. */
+export async function pinnedResponse(deps: ChatDeps, context: HttpRequestContext): Promise<void> {
+  const { caller, path, incoming, id: requestId, response } = context
+  const { id = '', rest = '' } = storedPath.exec(path)?.groups ?? {}
+  if (!caller) throw new Error('Only an authenticated caller has stored responses.')
+  const name = decodePathSegment(id)
+  const rates = await deps.relay.ledger.takeTokenCount(requestId, caller.keyId)
+  const pin = await deps.relay.responsePins.find(caller.accountId, name)
+  if (!pin) throw responseNotFound(name)
+  if (!allowsModel(caller.models, pin.model)) throw apiError('model_not_allowed', { param: 'model' })
+  const query = new URLSearchParams(incoming.query)
+  if (query.get('stream') === 'true') {
+    const message = 'Invalid `stream`: a stored response is complete. Remove it.'
+    throw apiError('invalid_request', { param: 'stream', message })
+  }
+  const bytes = await callPinnedResponse(deps.relay, deps.catalog, pin, {
+    method: incoming.method as PinnedResponseRequest['method'],
+    rest: query.size === 0 ? rest : `${rest}?${query.toString()}`,
+  })
+  const headers = ['content-type', 'application/json', ...rateLimitHeaders(rates), ...context.headers]
+  response.send(200, headers, bytes)
 }
 
 /** Codex opens a WebSocket first, and uses HTTP at once if it gets this error. */

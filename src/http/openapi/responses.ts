@@ -33,13 +33,14 @@ const request: Json = {
       temperature: { type: 'number' },
       top_p: { type: 'number' },
       metadata: { type: 'object' },
-      store: { const: false },
+      store: { type: 'boolean' },
+      previous_response_id: { type: ['string', 'null'] },
     },
     ['model', 'input'],
   ),
   additionalProperties: true,
   description:
-    'No response is stored: `store: true`, `background: true`, `previous_response_id`, `conversation` and `prompt` return 400.',
+    '`store` is false unless it is true, which only upstreams that speak this API can do. `previous_response_id` names a response that the account has stored. `background: true`, `conversation` and `prompt` return 400.',
 }
 
 const usage = object({
@@ -65,8 +66,20 @@ const response = object({
   metadata: { type: 'object' },
 })
 
+const responseId = { name: 'id', in: 'path', required: true, schema: text }
+
 /** `error`: the schema of errors in OpenAI's format. */
 export function responsesPaths(error: Json): Json {
+  /** A request about a stored response. */
+  const stored = (summary: string, returns: Json): Json => ({
+    ...withApiKey,
+    summary: `${summary}, free of charge`,
+    parameters: [responseId],
+    responses: {
+      200: jsonResponse('As the provider responds.', returns),
+      ...errorResponses(error, 400, 401, 403, 404, 429, 500, 503),
+    },
+  })
   const requestBody = { required: true, content: content(request) }
   return {
     '/v1/responses': {
@@ -89,6 +102,17 @@ export function responsesPaths(error: Json): Json {
           ...errorResponses(error, 400, 401, 402, 403, 404, 409, 413, 422, 429, 500, 503),
         },
       },
+    },
+    '/v1/responses/{id}': {
+      get: stored('Get a stored response', response),
+      delete: stored(
+        'Delete a stored response',
+        object({ id: text, object: { const: 'response' }, deleted: { const: true } }),
+      ),
+    },
+    '/v1/responses/{id}/cancel': { post: stored('Cancel a stored response', response) },
+    '/v1/responses/{id}/input_items': {
+      get: stored('List the input of a stored response', object({ object: { const: 'list' }, data: items })),
     },
     '/v1/responses/input_tokens': {
       post: {

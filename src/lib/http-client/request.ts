@@ -26,7 +26,7 @@ export type EncodedHeaders = string & { readonly [checked]: true }
 
 export interface OutgoingRequest {
   readonly origin: Origin
-  readonly method: 'GET' | 'HEAD' | 'POST'
+  readonly method: 'DELETE' | 'GET' | 'HEAD' | 'POST'
   /** Percent-encoded path and query, beginning with a slash. */
   readonly path: string
   readonly headers: EncodedHeaders

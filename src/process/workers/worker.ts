@@ -21,6 +21,7 @@ import { createLog, type Log } from '../../lib/log.ts'
 import { createSealer, type Sealer } from '../../lib/encryption.ts'
 import { SlotMap } from '../../lib/slot-map.ts'
 import type { RelayDeps } from '../../relay/request-context.ts'
+import { ResponsePins } from '../../usage/response-pins.ts'
 import { StoredResponses } from '../../usage/stored-responses.ts'
 import { apiErrors, Channel } from '../../rpc/channel.ts'
 import type { NodeState, WorkerInit, WorkerService, WorkerServices } from './protocol.ts'
@@ -67,6 +68,7 @@ function createRelayDeps(context: WorkerContext): RelayDeps {
   return {
     ledger,
     storedResponses: new StoredResponses(lookups, sealer),
+    responsePins: pinsWithLog(new ResponsePins(context), log),
     client: new HttpClient({ ...defaultClientBounds, allow }),
     quirks: {
       rejectedFields: (upstream, model, now) => rejectedFields.fields(upstream, model, now),
@@ -95,6 +97,15 @@ function createRelayDeps(context: WorkerContext): RelayDeps {
       const { accountId: account, keyId: key } = caller
       log.line({ request: id, account, key, model: model.id, replays: first }, 'response replayed')
     },
+  }
+}
+
+/** A response that has been paid for is delivered even if it cannot be found again. */
+function pinsWithLog(pins: ResponsePins, log: Log): RelayDeps['responsePins'] {
+  return {
+    find: (account, response) => pins.find(account, response),
+    remove: (pin) => pins.remove(pin),
+    add: (pin) => pins.add(pin).catch((err: unknown) => log.error({ err }, 'stored response not recorded')),
   }
 }
 

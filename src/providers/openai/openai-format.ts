@@ -102,17 +102,18 @@ function nativeRequest(
   url: string,
   inputs?: NativeEdits['inputs'],
 ): OutgoingRequest {
-  const { model, maximumTokens, pricedTools, body } = call
+  const { model, maximumTokens, pricedTools, holder, body } = call
   return {
     url,
     headers: [...requestHeaders(preset, call), ...(body.native?.headers ?? [])],
-    body: body.native?.encode({ model, maximumTokens, pricedTools, inputs }) ?? [],
+    body: body.native?.encode({ model, maximumTokens, pricedTools, holder, inputs }) ?? [],
   }
 }
 
 /** A provider with the OpenAI format. */
 export function openAICompatibleProvider(preset: OpenAICompatiblePreset): Provider {
   const maxInputs = preset.maxEmbeddingInputs ?? openAIInputs
+  const responsesUrl = (baseUrl: string): string => preset.responsesUrl?.(baseUrl) ?? `${baseUrl}/responses`
   return {
     name: preset.name,
     title: preset.title,
@@ -141,8 +142,11 @@ export function openAICompatibleProvider(preset: OpenAICompatiblePreset): Provid
           to: ((call.part ?? 0) + 1) * maxInputs,
         }),
     },
-    buildResponsesRequest: (call) =>
-      nativeRequest(preset, call, preset.responsesUrl?.(call.baseUrl) ?? `${call.baseUrl}/responses`),
+    buildResponsesRequest: (call) => nativeRequest(preset, call, responsesUrl(call.baseUrl)),
+    buildStoredRequest: ({ baseUrl, credential }, path) => ({
+      url: responsesUrl(baseUrl) + path,
+      headers: [['accept', 'application/json'], ['user-agent', 'sluice'], ...authHeaders(preset, credential)],
+    }),
     buildModelListRequest({ baseUrl, credential }) {
       const url = preset.modelsUrl ? preset.modelsUrl(baseUrl) : `${baseUrl}/models`
       if (url === null) return null

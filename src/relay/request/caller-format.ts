@@ -3,10 +3,11 @@
  * the relay: it adds a reader of its requests, their encoding for each kind of provider, and an encoder of its streams.
  */
 import type { RequestOperation } from '../../catalog/operations.ts'
+import type { ResponsePinsTable } from '../../db/schema/schema.ts'
 import type { ApiError } from '../../errors.ts'
 import type { Usage } from '../../ledger/price.ts'
 import type { SseEvent } from '../../lib/sse/sse-event.ts'
-import type { ChatBody, Chunk, Provider } from '../../providers/provider.ts'
+import type { ChatBody, Chunk, Provider, UpstreamCall } from '../../providers/provider.ts'
 import type { EmbeddedData } from './embedded-data.ts'
 import type { HostedTool } from './hosted-tools.ts'
 import type { RestrictedField } from './restricted-fields.ts'
@@ -27,6 +28,12 @@ export interface CallerRequest {
   readonly maxOutputTokens: number | null
   /** Fields that leave the relay only if an upstream's `allowed_fields` or a price covers them; usually none. */
   readonly restricted: readonly RestrictedField[]
+  /** The provider is asked to store the response; absent: no. */
+  readonly store?: boolean
+  /** The stored response that the request continues; absent or `null`: none. Its context is input. */
+  readonly previous?: ResponsePinsTable | null
+  /** The credential that alone can read some of the request (formats/encrypted-content.ts), and is tried first. */
+  readonly holder?: string | null
   /** Tools that the provider runs and bills by the call; absent: the format has none. */
   readonly hostedTools?: readonly HostedTool[]
   /** The request as an object, parsed on the first call. Must not be changed. */
@@ -59,13 +66,13 @@ export interface RequestEncoding extends ChatBody {
   /** How many calls the request takes, whose responses are joined; absent: one. */
   readonly parts?: number
   /** Collects a stream in the caller's format; absent if it is not passed through. */
-  collector?(): StreamEncoder
+  collector?(call: UpstreamCall): StreamEncoder
   /** What a response that passes through must be changed in; absent: nothing. */
-  rewrite?(bytes: Buffer, json: unknown): Buffer
+  rewrite?(bytes: Buffer, json: unknown, call: UpstreamCall): Buffer
   /** Encodes a response in the OpenAI format in the caller's; absent if the caller has the OpenAI format. */
   encodeResponse?(response: Chunk): Readonly<Record<string, unknown>>
-  /** An encoder for a stream that `meter` reads. */
-  streamEncoder(meter: UsageMeter): StreamEncoder
+  /** An encoder for a stream of the call that `meter` reads. */
+  streamEncoder(meter: UsageMeter, call: UpstreamCall): StreamEncoder
 }
 
 /** Encodes a stream in the caller's format. */
@@ -75,6 +82,10 @@ export interface StreamEncoder {
    * passthrough there is only the event. The result is valid only until the next call.
    */
   encode(chunk: unknown, facts: ChunkFacts, event: SseEvent | null): Buffer | null
+  /** An event for clients that give up a stream without one, whatever comments it has; `null`: not now. */
+  idleEvent?(): Buffer | null
+  /** Events were encoded that the caller should not wait for; absent: those wait for the first content. */
+  readonly hasStarted?: boolean
   /** The final events of a settled response. */
   finalEvents(conclusion: StreamConclusion): Buffer[]
   /** The response to which the stream adds up; absent if its events are sent. */

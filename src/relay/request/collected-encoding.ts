@@ -4,7 +4,15 @@
  */
 import { ChunkCollector } from '../../providers/chunk-collector.ts'
 import { isObject, type Json } from '../../providers/json-fields.ts'
-import type { BodyEdits, Chunk, NativeRequest, Provider, UpstreamSettings } from '../../providers/provider.ts'
+import type {
+  BodyEdits,
+  Chunk,
+  NativeRequest,
+  Provider,
+  UpstreamCall,
+  UpstreamSettings,
+} from '../../providers/provider.ts'
+import type { UsageMeter } from '../streaming/usage-meter.ts'
 import type { CallerRequest, RequestEncoding, StreamEncoder } from './caller-format.ts'
 
 const asStream = { stream: true }
@@ -73,8 +81,8 @@ export class CollectedEncoding implements RequestEncoding {
     return this.#request.encodeResponse?.(response) ?? response
   }
 
-  streamEncoder(): StreamEncoder {
-    return this.#request.collector?.() ?? new ChatCollector(this.#request)
+  streamEncoder(_meter: UsageMeter, call: UpstreamCall): StreamEncoder {
+    return this.#request.collector?.(call) ?? new ChatCollector(this.#request)
   }
 }
 

@@ -14,7 +14,10 @@ const maxImageTokens = 48_169
 /** Fields with definitions for which providers add instructions of their own, in the formats of OpenAI and Anthropic. */
 const instructedFields = ['tools', 'functions', 'response_format', 'text', 'output_config', 'output_format']
 
-type MeasuredRequest = Pick<CallerRequest, 'bytes' | 'embedded' | 'restricted' | 'parsed' | 'maxOutputTokens'>
+type MeasuredRequest = Pick<
+  CallerRequest,
+  'bytes' | 'embedded' | 'restricted' | 'parsed' | 'maxOutputTokens' | 'previous'
+>
 
 /** The input tokens to hold. */
 export function inputTokensToHold(
@@ -23,7 +26,7 @@ export function inputTokensToHold(
   routes: readonly { readonly upstream: Pick<LiveUpstream, 'provider'> }[],
 ): number {
   const { embedded } = request
-  const estimate = inputEstimateForHold(request.bytes, embedded)
+  const estimate = inputEstimateForHold(request.bytes, embedded) + (request.previous?.tokens ?? 0)
   if (!embedded.hasReferences && embedded.documentTokens === 0) return estimate
   const { contextTokens, maxOutputTokens } = model
   const asked = Math.min(request.maxOutputTokens ?? 0, maxOutputTokens ?? contextTokens)
@@ -45,7 +48,8 @@ export function inputBound(request: MeasuredRequest, limits: BillingLimits, isSe
   const parsed = request.parsed()
   const hasInstructions = instructedFields.some((field) => (parsed[field] ?? null) !== null)
   return (
-    bytes -
+    bytes +
+    (request.previous?.tokens ?? 0) -
     embedded.imageBytes +
     embedded.images * maxImageTokens +
     (embedded.documentTokens > 0 ? limits.documentTokens : 0) +

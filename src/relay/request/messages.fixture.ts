@@ -46,7 +46,10 @@ export function relayed(provider: Provider, pieces: Iterable<Buffer>, maxEventBy
   const events: Buffer[] = []
   const timeouts = { connectMs: 1, firstTokenMs: 1, idleMs: 1, answerMs: 1 }
   const call = { ...createCall(provider, {}), provider, body: encoding, timeouts, proxy: null }
-  const stream = new UpstreamStream(call, maxEventBytes, () => undefined)
+  const stream = new UpstreamStream(call, maxEventBytes, {
+    onContent: () => undefined,
+    onCommit: () => undefined,
+  })
   let end = 'open'
   stream.attach({
     onChunk: (bytes) => void (bytes && events.push(Buffer.from(bytes))),

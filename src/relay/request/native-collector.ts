@@ -11,13 +11,16 @@ interface EventCollector {
 
 export class NativeCollector implements StreamEncoder {
   readonly #events: EventCollector
+  readonly #edit: (text: string) => string
 
-  constructor(events: EventCollector) {
+  /** `edit`: what an event must be changed in. */
+  constructor(events: EventCollector, edit = (text: string): string => text) {
     this.#events = events
+    this.#edit = edit
   }
 
   encode(_chunk: unknown, _facts: unknown, event: SseEvent | null): null {
-    const json: unknown = event && JSON.parse(event.text)
+    const json: unknown = event && JSON.parse(this.#edit(event.text))
     if (isObject(json)) this.#events.add(json)
     return null
   }

@@ -1,6 +1,6 @@
 /** The encoding for a provider that has the caller's own format: nothing is translated. */
 import type { Json } from '../../providers/json-fields.ts'
-import type { BodyEdits, NativeRequest } from '../../providers/provider.ts'
+import type { BodyEdits, NativeRequest, UpstreamCall } from '../../providers/provider.ts'
 import type { UsageMeter } from '../streaming/usage-meter.ts'
 import type { CallerRequest, RequestEncoding, StreamEncoder } from './caller-format.ts'
 
@@ -23,5 +23,5 @@ export abstract class PassthroughEncoding implements RequestEncoding {
     return this.native.parsed()
   }
 
-  abstract streamEncoder(meter: UsageMeter): StreamEncoder
+  abstract streamEncoder(meter: UsageMeter, call: UpstreamCall): StreamEncoder
 }

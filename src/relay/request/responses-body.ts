@@ -1,16 +1,18 @@
 /**
  * The body of a Responses request for an upstream that speaks the Responses API: the caller's bytes with the model's name
- * changed, `store` set to false where the caller left it out, a lower maximum if the account requires it, and without
+ * changed, `store` set to false unless the caller asks for it, a lower maximum if the account requires it, and without
  * what this upstream cannot use: thinking of other providers, and searches that have no price.
  */
+import { holdersIn, itemForHolder, lastHolder, removeHolder } from '../../formats/encrypted-content.ts'
 import { foreignSignatureMarker, unwrapSignature } from '../../formats/thinking-signature.ts'
 import { isObject, type Json } from '../../providers/json-fields.ts'
-import type { NativeEdits } from '../../providers/provider.ts'
+import { UnsupportedFeatureError, type NativeEdits } from '../../providers/provider.ts'
 import type { HostedTool } from './hosted-tools.ts'
 import { patchBody, type ScannedRequest } from './request-body.ts'
 
 type ResponsesBody = ScannedRequest & {
   readonly maxOutputTokens: number | null
+  readonly store: boolean
   readonly hostedTools: readonly HostedTool[]
 }
 
@@ -18,15 +20,17 @@ export function patchResponsesBody(body: ResponsesBody, edits: NativeEdits): Buf
   const changes = new Map<string, string>()
   if (edits.model !== null) changes.set('model', JSON.stringify(edits.model))
   for (const [name, value] of Object.entries(edits.extra ?? {})) changes.set(name, JSON.stringify(value))
-  // OpenAI keeps a response for 30 days unless it is told not to.
-  changes.set('store', 'false')
+  // OpenAI stores a response for 30 days unless it is told not to.
+  changes.set('store', String(body.store))
   const { maximumTokens } = edits
   if (maximumTokens !== null && maximumTokens < (body.maxOutputTokens ?? Infinity))
     changes.set('max_output_tokens', String(maximumTokens))
   const parsed = body.parsed()
   const tools = usableTools(body, parsed, edits.pricedTools)
   if (tools) changes.set('tools', JSON.stringify(tools))
-  if (body.text.includes(foreignSignatureMarker)) changes.set('input', JSON.stringify(ownInput(parsed)))
+  assertNoReferences(body, parsed)
+  const input = ownInput(body, parsed, edits.holder ?? '')
+  if (input !== null) changes.set('input', input)
   return patchBody(body, changes, [])
 }
 
@@ -43,8 +47,25 @@ function usableTools(
   return usable.filter((_, index) => !indexes.has(index))
 }
 
-/** The input without reasoning that another provider has written. */
-function ownInput({ input }: Json): unknown {
-  if (!Array.isArray(input)) return input
-  return input.filter((item: unknown) => !(isObject(item) && unwrapSignature(item['encrypted_content'])))
+/** Items that a provider stores by their ids belong to the operator's account there, which all callers share. */
+function assertNoReferences({ text }: ResponsesBody, { input }: Json): void {
+  if (!text.includes('"item_reference"') || !Array.isArray(input)) return
+  const index = input.findIndex((item: unknown) => isObject(item) && item['type'] === 'item_reference')
+  if (index !== -1) throw new UnsupportedFeatureError(`input[${index}].type`, 'send the item itself')
+}
+
+/** The input without reasoning that only others can read, as JSON text; `null`: it needs no change. */
+function ownInput({ text, members }: ResponsesBody, { input }: Json, holder: string): string | null {
+  const hasWrapped = text.includes(foreignSignatureMarker)
+  if ((!hasWrapped && lastHolder(text) === null) || !Array.isArray(input)) return null
+  const member = members.find(({ key }) => key === 'input')
+  const received = text.toString('utf8', member?.start, member?.end)
+  const holders = holdersIn(received)
+  holders.delete(holder)
+  if (!hasWrapped && holders.size === 0) return removeHolder(received, holder)
+  const own = input.flatMap((item: unknown, index) => {
+    if (isObject(item) && unwrapSignature(item['encrypted_content'])) return []
+    return itemForHolder(item, `input[${index}]`, holder) ?? []
+  })
+  return JSON.stringify(own)
 }

@@ -1,4 +1,5 @@
 /** Encodes requests of the Responses API for providers, and the responses for the caller. */
+import { addHolder, isHeld } from '../../formats/encrypted-content.ts'
 import { capabilitiesOf } from '../../formats/provider-capabilities.ts'
 import type { ResponsesContext } from '../../formats/responses-object.ts'
 import { translateResponsesRequest } from '../../formats/responses-request.ts'
@@ -6,7 +7,7 @@ import { translateToResponse } from '../../formats/responses-response.ts'
 import { ResponsesStreamEncoder } from '../../formats/responses-stream.ts'
 import { ResponsesPassthrough } from '../../formats/responses-passthrough.ts'
 import { getObject, type Json } from '../../providers/json-fields.ts'
-import type { Chunk } from '../../providers/provider.ts'
+import type { Chunk, UpstreamCall } from '../../providers/provider.ts'
 import type { UsageMeter } from '../streaming/usage-meter.ts'
 import type { StreamEncoder } from './caller-format.ts'
 import { NativeCollector } from './native-collector.ts'
@@ -30,12 +31,16 @@ class LastResponse {
 export class PassthroughResponsesEncoding extends PassthroughEncoding {
   readonly maxOutputField = 'max_output_tokens'
 
-  streamEncoder(meter: UsageMeter): StreamEncoder {
-    return new ResponsesPassthrough(this.native.parsed(), meter)
+  streamEncoder(meter: UsageMeter, { holder = '' }: UpstreamCall): StreamEncoder {
+    return new ResponsesPassthrough(this.native.parsed(), meter, holder)
   }
 
-  collector(): StreamEncoder {
-    return new NativeCollector(new LastResponse())
+  collector({ holder = '' }: UpstreamCall): StreamEncoder {
+    return new NativeCollector(new LastResponse(), (text) => addHolder(text, holder))
+  }
+
+  rewrite(bytes: Buffer, _json: unknown, { holder = '' }: UpstreamCall): Buffer {
+    return isHeld(bytes) ? Buffer.from(addHolder(bytes.toString(), holder)) : bytes
   }
 }
 

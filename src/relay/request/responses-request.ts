@@ -1,9 +1,11 @@
 /**
  * A request of OpenAI's Responses API (`POST /v1/responses`), parsed once from its bytes and validated where the relay
- * depends on it. It is stateless: what refers to earlier responses, or asks to store this one, is rejected. It is sent
- * unchanged to upstreams that speak the Responses API, and in the OpenAI format of chat completions to all others.
+ * depends on it. It is sent unchanged to upstreams that speak the Responses API, and in the OpenAI format of chat
+ * completions to all others, unless it needs a response that a provider stores (`previous`), or asks to store its own.
  */
+import type { ResponsePinsTable } from '../../db/schema/schema.ts'
 import { apiError } from '../../errors.ts'
+import { lastHolder } from '../../formats/encrypted-content.ts'
 import { withCallerField } from '../../formats/responses-error.ts'
 import { failedBeforeStart } from '../../formats/responses-stream.ts'
 import type { JsonMember } from '../../lib/json/json-scanner.ts'
@@ -33,8 +35,8 @@ import {
 
 /** The bounds of OpenAI. */
 const outputBounds: NumberBounds = { min: 16, max: 2 ** 31, isInteger: true }
-/** They refer to what a provider would have to keep; only `false` is a value that asks for nothing. */
-const stateFields = new Set(['store', 'background', 'previous_response_id', 'conversation', 'prompt'])
+/** They refer to what belongs to the operator's account at a provider; only `false` is a value that asks for nothing. */
+const stateFields = new Set(['background', 'conversation', 'prompt'])
 const chatMaximums = new Set(['max_tokens', 'max_completion_tokens'])
 const knownFields = new KnownMembers([
   'model',
@@ -42,13 +44,18 @@ const knownFields = new KnownMembers([
   'stream',
   'tools',
   'max_output_tokens',
+  'store',
+  'previous_response_id',
   ...stateFields,
   ...chatMaximums,
 ])
 const nullByte = 0x6e
 const falseByte = 0x66
 
-interface ResponsesFields extends Pick<ResponsesRequest, 'model' | 'stream' | 'maxOutputTokens'> {
+interface ResponsesFields extends Pick<
+  ResponsesRequest,
+  'model' | 'stream' | 'maxOutputTokens' | 'store' | 'previousId'
+> {
   readonly hasTools: boolean
   readonly restricted: readonly RestrictedField[]
 }
@@ -69,6 +76,8 @@ function readResponsesFields(body: Buffer, members: readonly JsonMember[]): Resp
   let stream = false
   let hasTools = false
   let maxOutputTokens: number | null = null
+  let store = false
+  let previousId: string | null = null
   const restricted: JsonMember[] = []
   for (const member of members) {
     const { key } = member
@@ -80,18 +89,27 @@ function readResponsesFields(body: Buffer, members: readonly JsonMember[]): Resp
     else if (chatMaximums.has(key)) throw chatMaximumError(key)
     else if (key === 'tools') hasTools = true
     else if (key === 'model') model = parseModel(body, member)
+    else if (key === 'store') store = parseBoolean(body, member)
+    else if (key === 'previous_response_id') previousId = parsePreviousId(body, member)
     else if (key === 'stream') stream = parseBoolean(body, member)
     else if (key === 'max_output_tokens') maxOutputTokens = parseNumber(body, member, outputBounds) ?? null
   }
   if (model === undefined) throw invalidModel()
   const found = restricted.length > 0 ? findRestricted(body, restricted) : noRestrictedFields
-  return { model, stream, maxOutputTokens, restricted: found, hasTools }
+  return { model, stream, maxOutputTokens, store, previousId, restricted: found, hasTools }
 }
 
 function assertStateless(body: Buffer, { key, start }: JsonMember): void {
   if (body[start] === falseByte) return
-  const message = `Invalid \`${key}\`: this API stores no responses. Remove it, and send the whole conversation in \`input\`.`
+  const message = `Invalid \`${key}\`: this API does not support it. Remove it, and send the whole conversation in \`input\`.`
   throw apiError('invalid_request', { param: key, message })
+}
+
+function parsePreviousId(body: Buffer, { start, end }: JsonMember): string {
+  const id: unknown = JSON.parse(body.toString('utf8', start, end))
+  if (typeof id === 'string' && id !== '') return id
+  const message = 'Invalid `previous_response_id`: must be the id of a response.'
+  throw apiError('invalid_request', { param: 'previous_response_id', message })
 }
 
 function chatMaximumError(key: string): Error {
@@ -106,6 +124,10 @@ export class ResponsesRequest extends ScannedRequest implements CallerRequest, N
   readonly stream: boolean
   readonly n = 1
   readonly maxOutputTokens: number | null
+  readonly store: boolean
+  readonly previousId: string | null
+  /** Where the response with `previousId` is stored; `null`: there is none, or it is not known yet. */
+  previous: ResponsePinsTable | null = null
   readonly restricted: readonly RestrictedField[]
   readonly hostedTools: readonly HostedTool[]
 
@@ -114,6 +136,8 @@ export class ResponsesRequest extends ScannedRequest implements CallerRequest, N
     this.model = fields.model
     this.stream = fields.stream
     this.maxOutputTokens = fields.maxOutputTokens
+    this.store = fields.store
+    this.previousId = fields.previousId
     this.hostedTools = fields.hasTools ? findHostedTools(this.parsed()) : noHostedTools
     const tools = restrictedTools(this.hostedTools)
     this.restricted = tools.length > 0 ? [...fields.restricted, ...tools] : fields.restricted
@@ -127,8 +151,12 @@ export class ResponsesRequest extends ScannedRequest implements CallerRequest, N
     }
   }
 
+  get holder(): string | null {
+    return lastHolder(this.text)
+  }
+
   protected estimateInputTokens(): number {
-    return estimateResponsesInput(this.parsed())
+    return estimateResponsesInput(this.parsed()) + (this.previous?.tokens ?? 0)
   }
 
   encodingFor(provider: Provider): RequestEncoding {

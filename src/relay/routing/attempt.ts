@@ -22,7 +22,7 @@ import {
   upstreamErrorFromException,
 } from './upstream-transport.ts'
 import { getAccessToken, discardAccessToken } from './access-token.ts'
-import { UpstreamStream, type StreamSink } from '../streaming/upstream-stream.ts'
+import { UpstreamStream } from '../streaming/upstream-stream.ts'
 import type { UsageMeter } from '../streaming/usage-meter.ts'
 import { readBufferedResponse } from './buffered-response.ts'
 import { maxErrorBodyBytes, ReceivedBody } from './received-body.ts'
@@ -50,6 +50,8 @@ export class UpstreamAttempt implements ResponseHandler {
   #isOver = false
   /** The upstream's status; `null` until its response starts. */
   status: number | null = null
+  /** Milliseconds from the call to the first content of a stream; `null`: there is none yet. */
+  firstContentMs: number | null = null
   /** It was destroyed before it was over. */
   #isCanceled = false
 
@@ -122,7 +124,7 @@ export class UpstreamAttempt implements ResponseHandler {
     if (coding !== null) this.#decode(coding)
     const { stream } = this.#call.body
     if (status === 200 && stream && !(headers.get('content-type') ?? '').includes('json')) {
-      this.#stream = new UpstreamStream(this.#call, this.#deps.maxResponseBytes, () => this.#onCommit())
+      this.#stream = new UpstreamStream(this.#call, this.#deps.maxResponseBytes, this)
     } else if (status === 200 && !stream) {
       // Some providers send the head at once and generate afterwards: they get the whole response timeout now.
       const { answerMs, idleMs } = this.#call.timeouts
@@ -148,7 +150,7 @@ export class UpstreamAttempt implements ResponseHandler {
 
   #receive(chunk: Buffer): void {
     if (this.#stream) {
-      if (this.#stream.isCommitted) this.#timer?.refresh()
+      if (this.#stream.hasContent) this.#timer?.refresh()
       this.#stream.push(chunk)
       if (this.#stream.isCollected) this.#onCollect(this.#stream, chunk.length)
       if (this.#stream.end !== null) this.#onStreamEnd()
@@ -214,18 +216,14 @@ export class UpstreamAttempt implements ResponseHandler {
     this.#fail(upstreamErrorFromConnection(failure))
   }
 
-  /** Sends the events to the sink. To be called once the stream is committed. */
-  attach(sink: StreamSink): void {
-    this.#stream?.attach(sink)
-  }
-
   pause(): void {
     this.#clearTimer()
     this.#exchange?.pause()
   }
 
   resume(): void {
-    if (!this.#isOver) this.#restartTimer(this.#call.timeouts.idleMs)
+    const { idleMs, firstTokenMs } = this.#call.timeouts
+    if (!this.#isOver) this.#restartTimer(this.#stream?.hasContent === false ? firstTokenMs : idleMs)
     this.#exchange?.resume()
   }
 
@@ -246,8 +244,12 @@ export class UpstreamAttempt implements ResponseHandler {
     this.#resolve(result)
   }
 
-  #onCommit(): void {
+  onContent(): void {
+    this.firstContentMs = this.ageMs
     this.#restartTimer(this.#call.timeouts.idleMs)
+  }
+
+  onCommit(): void {
     if (this.#stream && !this.#stream.isCollected) this.#resolve({ kind: 'stream', stream: this.#stream })
   }
 
@@ -268,11 +270,8 @@ export class UpstreamAttempt implements ResponseHandler {
     const collected = stream.end === 'complete' ? stream.collected() : null
     if (collected) return this.#resolve(collected)
     if (stream.isCommitted && !stream.isCollected) return
-    const error = stream.end === 'complete' || stream.end === null ? null : stream.end
-    this.#resolve({
-      kind: 'error',
-      error: error ?? upstreamError('garbage', 'The stream of the provider was empty.'),
-    })
+    const empty = upstreamError('garbage', 'The stream of the provider was empty.')
+    this.#resolve({ kind: 'error', error: typeof stream.end === 'object' ? (stream.end ?? empty) : empty })
   }
 
   #fail(error: UpstreamError): void {
@@ -282,7 +281,7 @@ export class UpstreamAttempt implements ResponseHandler {
   }
 
   #onTimeout(): void {
-    const what = this.#stream?.isCommitted
+    const what = this.#stream?.hasContent
       ? 'The upstream stopped sending.'
       : 'The upstream did not respond in time.'
     this.#fail(upstreamError('timeout', what))

@@ -10,7 +10,7 @@ import { parseUpstreamUrl, UpstreamCallError, upstreamErrorFromConnection } from
 import { upstreamError, type UpstreamError } from './upstream-error.ts'
 
 interface AuxiliaryRequest extends OutgoingRequest {
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'DELETE'
   /** A longer response is truncated. */
   readonly maxBytes: number
 }

@@ -68,7 +68,7 @@ export function readBufferedResponse(
     const identity = translated?.identity ?? identityIn(json) ?? {}
     const original = translated?.response ?? (json as Chunk)
     if (encoding.isPassthrough || (!translation && !encoding.encodeResponse)) {
-      const own = encoding.rewrite?.(bytes, json) ?? bytes
+      const own = encoding.rewrite?.(bytes, json, call) ?? bytes
       return buffered(renameModel(own, returnedModel), original, identity)
     }
     const response = renameModelIn(original, returnedModel)

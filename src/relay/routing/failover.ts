@@ -3,7 +3,7 @@
  * the node's retry budget. UpstreamSelector picks them. An invalid request is invalid everywhere, so it is not retried.
  * The outcome of each attempt is reported, so that the next request can use it.
  */
-import type { LiveRoute, PricedModel } from '../../catalog/catalog.ts'
+import type { LiveCredential, LiveRoute, PricedModel } from '../../catalog/catalog.ts'
 import { providerFor } from '../../providers/openai/spoken-apis.ts'
 import { addBill, type AttemptRecord } from './attempt-record.ts'
 import { addFailureDetails } from './failure-details.ts'
@@ -16,7 +16,7 @@ import { toolsWithPrice } from '../request/hosted-tools.ts'
 import { encodingFor } from '../request/collected-encoding.ts'
 import { markCollected } from '../durable-marks.ts'
 import type { RelayContext, RelayDeps } from '../request-context.ts'
-import { conversationHash } from './affinity.ts'
+import { conversationHash, holderOf } from './affinity.ts'
 import { classifyFailure } from './failure-scope.ts'
 import { rejectedField, rememberRejected, type RejectedField } from './rejected-fields.ts'
 import { maxAttempts, singleCandidate, UpstreamSelector, type Candidate } from './upstream-selector.ts'
@@ -33,7 +33,7 @@ const probeWait = { minMs: 3000, defaultMs: 10_000, latencyFactor: 4 } as const
 export class Failover implements ServedRequest {
   readonly #deps: RelayDeps
   readonly #context: RelayContext
-  readonly #maximumTokens: number | null
+  readonly loweredMaximum: number | null
   #selector: UpstreamSelector | null = null
   readonly attempts: AttemptRecord[] = []
   readonly errors: UpstreamError[] = []
@@ -53,11 +53,15 @@ export class Failover implements ServedRequest {
   constructor(deps: RelayDeps, context: RelayContext, maximumTokens: number | null) {
     this.#deps = deps
     this.#context = context
-    this.#maximumTokens = maximumTokens
+    this.loweredMaximum = maximumTokens
   }
 
   get route(): LiveRoute | null {
     return this.#candidate?.route ?? null
+  }
+
+  get credential(): LiveCredential | null {
+    return this.#candidate?.credential ?? null
   }
 
   /** If the caller disconnects, the response is read on for the bill. */
@@ -75,10 +79,6 @@ export class Failover implements ServedRequest {
 
   get servedModel(): PricedModel {
     return this.#candidate?.model ?? this.#context.model
-  }
-
-  get loweredMaximum(): number | null {
-    return this.#maximumTokens
   }
 
   /** The fallback model that serves the request; `null` if the requested model does. */
@@ -144,6 +144,7 @@ export class Failover implements ServedRequest {
       health,
       latencyOf: (route) => typicalLatencyMs(routeStats(route), request.stream, now()),
       conversation: model.affinity ? conversationHash(caller.accountId, request) : null,
+      holder: request.holder ?? null,
       now,
       random: Math.random,
     })
@@ -191,7 +192,7 @@ export class Failover implements ServedRequest {
     this.#call = {
       body,
       model: upstreamModel,
-      maximumTokens: this.#maximumTokens,
+      maximumTokens: this.loweredMaximum,
       baseUrl: upstream.baseUrl,
       credential: credential.credential,
       settings: upstream.settings,
@@ -201,6 +202,7 @@ export class Failover implements ServedRequest {
       modelMaximumTokens: model.maxOutputTokens,
       pricedTools: toolsWithPrice(this.#context.model.price),
       nowMs: this.#startedAt,
+      holder: provider.nativeFormat === 'responses' ? holderOf(upstream, credential) : undefined,
       provider,
       timeouts: this.#timeoutsFor(candidate),
       proxy: upstream.proxy,
@@ -275,7 +277,7 @@ export class Failover implements ServedRequest {
     }
     this.#isReported = true
     const { circuits, probes, route } = candidate
-    const [startedAt, latencyMs] = [this.#startedAt, this.#latencyMs]
+    const [startedAt, latencyMs] = [this.#startedAt, this.attempt?.firstContentMs ?? this.#latencyMs]
     if (end === 'complete') {
       recordLatency(routeStats(route), this.#context.request.stream, latencyMs, startedAt + latencyMs)
       this.#deps.health.reportSuccess(circuits, startedAt, latencyMs)

@@ -73,7 +73,10 @@ const reasons: Readonly<Record<Restriction, string>> = {
 /** Anthropic's libraries continue without threads when they find this error code. */
 const threadDetails = { details: { error_code: 'thread_unsupported_request' } }
 
-function speaksResponses({ provider, settings }: Pick<LiveUpstream, 'provider' | 'settings'>): boolean {
+export function speaksResponses({
+  provider,
+  settings,
+}: Pick<LiveUpstream, 'provider' | 'settings'>): boolean {
   const known = findProvider(provider)
   return known !== undefined && speaks('responses', known, settings)
 }

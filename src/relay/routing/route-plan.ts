@@ -55,7 +55,7 @@ export function planRoutes(
     const [circuits] = routeStats(route).circuits
     return circuits ? (known.get(circuits)?.recent.latencyMs ?? null) : null
   }
-  const options = { health, conversation: null, now: () => now, random: () => 0, latencyOf }
+  const options = { health, conversation: null, holder: null, now: () => now, random: () => 0, latencyOf }
   const selector = new UpstreamSelector(models, options)
   const steps: PlannedRoute[] = []
   for (let next = selector.next(true); next; next = selector.next(true)) {

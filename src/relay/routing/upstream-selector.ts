@@ -6,6 +6,7 @@
 import type { LiveCredential, LiveRoute, PricedModel } from '../../catalog/catalog.ts'
 import { isProbeDue } from '../../health/circuit.ts'
 import type { CircuitKeys } from '../../health/call-reports.ts'
+import { holderOf } from './affinity.ts'
 import { hashText, pickByWeight, typicalCost, withLowestScore } from './load-balancing.ts'
 import type { HealthClient } from './health-client.ts'
 import { circuitKeysFor, routeStats } from './route-stats.ts'
@@ -32,6 +33,8 @@ export interface UpstreamSelectorOptions {
   readonly latencyOf: (route: LiveRoute) => number | null
   /** The hash of the conversation for session affinity; `null`: each request is balanced on its own. */
   readonly conversation: number | null
+  /** Names the credential that is tried first (affinity.ts); `null`: none. */
+  readonly holder: string | null
   /** Milliseconds since the epoch. */
   readonly now: () => number
   /** From 0 to less than 1. */
@@ -120,7 +123,7 @@ export class UpstreamSelector {
   /** The next candidate. `allowUnavailable`: also one with an open circuit, if there is no other. */
   next(allowUnavailable: boolean): Candidate | null {
     for (const model of this.#models) {
-      const candidate = this.#firstUsable(model)
+      const candidate = this.#held(model) ?? this.#firstUsable(model)
       if (candidate) return candidate
     }
     return allowUnavailable ? this.#soonestToRecover() : null
@@ -141,6 +144,21 @@ export class UpstreamSelector {
   /** The candidate's probe was not acquired. */
   skip({ circuits }: Candidate): void {
     this.#excluded.add(circuits)
+  }
+
+  /** The call of the holder, if it is usable. */
+  #held(model: PricedModel): Candidate | null {
+    const { holder } = this.#options
+    if (holder === null) return null
+    for (const route of model.routes) {
+      const { upstream } = route
+      const credential = upstream.credentials.find((one) => holderOf(upstream, one) === holder)
+      if (!credential || this.#triedUpstreams.has(upstream.id)) continue
+      const isExcluded = this.#excluded.has(circuitKeysFor(route, credential))
+      if (!isExcluded && readinessForCaller(route, credential, this.#options) !== 'unavailable')
+        return this.#toCandidate(route, model, credential)
+    }
+    return null
   }
 
   /** Routes are sorted by priority: the first priority with a usable route decides. */

@@ -98,7 +98,7 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
   /** Takes over the committed stream of the running attempt. */
   attach(stream: UpstreamStream): void {
     this.#stream = stream
-    this.#failover.attempt?.attach(this)
+    stream.attach(this)
   }
 
   onChunk(bytes: Buffer | null, totalTokens: number): void {
@@ -194,6 +194,11 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
     this.#drainTimer = setTimeout(() => this.end({ kind: 'disconnected' }), drain.ms)
   }
 
+  /** A stored response has no such events, so its numbers could not be repeated. */
+  idleEvent(): Buffer | null {
+    return this.#capture ? null : (this.#stream?.encoder.idleEvent?.() ?? null)
+  }
+
   /**
    * Ends a stream without content with an error. False: nothing was sent at all, so the error can be a normal response.
    */
@@ -208,7 +213,7 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
   }
 
   /** The response to store, with its final events but without the charge; null if it is too large. */
-  captureResponse(endReason: EndReason, usage: Usage): Uint8Array | null {
+  captureResponse(endReason: EndReason, usage: Usage | null): Uint8Array | null {
     this.#finalEvents = this.#finalEventsFor(endReason, placeholderCharge, usage)
     const tokens = endReason.kind === 'complete' ? Infinity : this.paidTokens
     return this.#capture?.finish(tokens, this.#finalEvents, this.#context.headers) ?? null
@@ -221,17 +226,17 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
   }
 
   /** Sends the final events of a settled response. */
-  finish(endReason: EndReason, charge: bigint, usage: Usage): void {
+  finish(endReason: EndReason, charge: bigint, usage: Usage | null): void {
     const finalEvents = this.#finalEvents
     this.#writer.end(
       finalEvents ? [withCharge(finalEvents, charge)] : this.#finalEventsFor(endReason, charge, usage),
     )
   }
 
-  /** For an incomplete response: an error event, and nothing that marks it as complete. */
-  #finalEventsFor(endReason: EndReason, charge: bigint, usage: Usage): Buffer[] {
+  /** For an incomplete response: an error event, and nothing that marks it as complete. `usage` null: nothing is billed. */
+  #finalEventsFor(endReason: EndReason, charge: bigint, usage: Usage | null): Buffer[] {
     const isOutOfCredit = endReason.kind === 'out-of-credit'
-    if (endReason.kind !== 'complete' && !isOutOfCredit) {
+    if (usage === null || (endReason.kind !== 'complete' && !isOutOfCredit)) {
       const sentTokens = endReason.kind === 'store-unavailable' ? this.#writer.sentTokens : this.paidTokens
       return [this.#errorEvent(apiErrorForEnd(endReason), { sentTokens, usage })]
     }

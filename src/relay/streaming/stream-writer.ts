@@ -6,6 +6,8 @@ import { EventBuffer } from './event-buffer.ts'
 import type { RelayContext, RelayDeps } from '../request-context.ts'
 import type { ResponseWriter } from '../response-writer.ts'
 
+/** After this many keep-alive comments in a row, the caller gets an event: Codex waits 300 s for one. */
+const maxComments = 15
 /** If more than this is buffered, the upstream is paused. */
 const maxBufferedBytes = 16_384
 
@@ -24,6 +26,8 @@ export interface StreamWriterListener {
   /** Resume the upstream. */
   onWritable(): void
   onDisconnect(): void
+  /** As of `StreamEncoder`. */
+  idleEvent(): Buffer | null
 }
 
 export class StreamWriter {
@@ -34,6 +38,7 @@ export class StreamWriter {
   readonly #keepAliveTimer: NodeJS.Timeout
   #slowClientTimer: NodeJS.Timeout | null = null
   readonly #buffer = new EventBuffer()
+  #comments = 0
   #isBlocked = false
   #isFull = false
   #limit = -1
@@ -123,6 +128,7 @@ export class StreamWriter {
   #write(bytes: Buffer): void {
     if (!this.#writer.isStarted) this.#start()
     this.#keepAliveTimer.refresh()
+    this.#comments = 0
     if (this.#writer.write(bytes)) return
     this.#isBlocked = true
     this.#slowClientTimer ??= setTimeout(() => this.#writer.destroy(), this.#deps.slowClientMs)
@@ -177,7 +183,12 @@ export class StreamWriter {
   #sendKeepAlive(): void {
     if (this.#writer.isDisconnected) return
     if (!this.#writer.isStarted) this.#start()
-    if (!this.#isBlocked) this.#writer.write(this.#context.request.format.keepAlive)
     this.#keepAliveTimer.refresh()
+    if (this.#isBlocked) return
+    // What waits for payment has its number already.
+    const mayAddEvent = this.#comments >= maxComments && this.#buffer.isEmpty
+    const event = mayAddEvent ? this.#listener.idleEvent() : null
+    this.#comments = event ? 0 : this.#comments + 1
+    this.#writer.write(event ?? this.#context.request.format.keepAlive)
   }
 }

@@ -1,6 +1,7 @@
 /**
  * Reads the stream of an upstream. Events before the first content, reasoning or tool call are buffered, since another
- * upstream may still take over. The first one commits the stream: from then on its events go to the caller.
+ * upstream may still take over. The first one commits the stream: from then on its events go to the caller. Events that
+ * pass through may commit it earlier (`StreamEncoder.hasStarted`).
  */
 import { parseBoundedJson } from '../../lib/json/bounded-json.ts'
 import { SseParser, SseEventTooLargeError } from '../../lib/sse/sse-parser.ts'
@@ -30,6 +31,11 @@ export interface StreamSink {
   onError(error: UpstreamError): void
 }
 
+interface StreamListener {
+  onContent(): void
+  onCommit(): void
+}
+
 interface PendingEvent {
   readonly bytes: Buffer
   readonly totalTokens: number
@@ -41,7 +47,7 @@ type StreamEnd = 'complete' | UpstreamError
 const doneMarker = '[DONE]'
 const openBrace = 0x7b
 
-/** Parses, meters and encodes events. Calls `onCommit` at the first one that commits the stream. */
+/** Parses, meters and encodes events. Calls `onCommit` at the first one that commits the stream, and `onContent`. */
 export class UpstreamStream {
   readonly meter = new UsageMeter()
   readonly encoder: StreamEncoder
@@ -51,7 +57,7 @@ export class UpstreamStream {
   readonly #returnedModel: string | null
   readonly #renaming: ModelRenaming | null
   readonly #credential: string
-  readonly #onCommit: () => void
+  readonly #listener: StreamListener
   readonly #maxPendingBytes: number
   #pending: PendingEvent[] = []
   #pendingBytes = 0
@@ -59,12 +65,14 @@ export class UpstreamStream {
   #sawDone = false
   #identity: ResponseIdentity | null = null
   isCommitted = false
+  /** It has content, reasoning or a tool call, or a finish reason. */
+  hasContent = false
   /** Not null once the stream has ended. */
   end: StreamEnd | null = null
 
-  constructor(call: AttemptCall, maxEventBytes: number, onCommit: () => void) {
+  constructor(call: AttemptCall, maxEventBytes: number, listener: StreamListener) {
     const { translation } = call.provider
-    this.encoder = call.body.streamEncoder(this.meter)
+    this.encoder = call.body.streamEncoder(this.meter, call)
     this.#isPassthrough = call.body.isPassthrough
     this.#returnedModel = call.returnedModel ?? null
     this.#renaming =
@@ -74,7 +82,7 @@ export class UpstreamStream {
     this.#translation = translation?.createStream(call) ?? null
     this.#credential = secretsOf(call)
     this.#maxPendingBytes = maxEventBytes
-    this.#onCommit = onCommit
+    this.#listener = listener
     this.#framing =
       translation?.createFraming?.((event) => this.#onTranslatableEvent(event), maxEventBytes) ??
       new SseParser((event) => this.#onEvent(event), maxEventBytes)
@@ -92,7 +100,7 @@ export class UpstreamStream {
 
   /** The response to which a complete stream adds up; `null`: its events are sent, or it was empty. */
   collected(): BufferedResponse | null {
-    if (!this.isCommitted || !this.encoder.collected) return null
+    if (!this.hasContent || !this.encoder.collected) return null
     const bytes = Buffer.from(JSON.stringify(this.encoder.collected()))
     return { kind: 'buffered', bytes, meter: this.meter, isEmpty: false, identity: this.identity }
   }
@@ -199,9 +207,13 @@ export class UpstreamStream {
 
   #encode(chunk: unknown, facts: ChunkFacts, event: SseEvent | null): void {
     this.#emit(this.encoder.encode(chunk, facts, event))
-    if (!this.isCommitted && (facts.hasContent || facts.hasFinish)) {
+    if (!this.hasContent && (facts.hasContent || facts.hasFinish)) {
+      this.hasContent = true
+      this.#listener.onContent()
+    }
+    if (!this.isCommitted && (this.hasContent || this.encoder.hasStarted === true)) {
       this.isCommitted = true
-      this.#onCommit()
+      this.#listener.onCommit()
     }
   }
 

@@ -130,6 +130,23 @@ describe('Responses API streams', () => {
     assert.equal(events.filter(({ type }) => type === 'response.created').length, 1)
   })
 
+  test('Silence – repeats response.in_progress after fifteen comments, with a number of its own', async () => {
+    const account = await server.account({ balance: '1' })
+    const resumed = Promise.withResolvers<void>()
+    upstream.next(pauseAfter(2, resumed.promise, respondWithDeltas(3)))
+    const blocks: string[] = []
+    for await (const block of readEvents(await postResponses(account, streamed()))) {
+      blocks.push(block)
+      if (blocks.filter((each) => each.includes('"type":"response.in_progress"')).length === 2)
+        resumed.resolve()
+    }
+    const events = parseResponsesEvents(blocks.map((block) => `${block}\n\n`).join(''))
+    const repeated = events.findLast(({ type }) => type === 'response.in_progress')
+    assert.equal(repeated?.response?.status, 'in_progress')
+    assert.equal(blocks.filter((block) => block.startsWith(':')).length, 15)
+    assembleResponse(events)
+  })
+
   test('No upstream responds – is an HTTP error; after a keep-alive comment, a failed response', async () => {
     const account = await server.account({ balance: '¥1' })
     upstream.next(respondWithError(500))

@@ -80,8 +80,24 @@ export interface UsageHourlyTable {
   unpriced_requests: number | null
 }
 
+/** A response that a provider stores for an account. */
+export interface ResponsePinsTable {
+  account_id: string
+  /** The provider's id. */
+  response_id: string
+  upstream_id: string
+  credential_id: string
+  /** The requested model. */
+  model: string
+  /** Of its input and output: what a request that continues it adds to its own input. */
+  tokens: number
+  /** When it was settled, in milliseconds. */
+  at: number
+}
+
 export interface UsageTables {
   requests: RequestsTable
   dropped_bills: DroppedBillsTable
+  response_pins: ResponsePinsTable
   usage_hourly: UsageHourlyTable
 }

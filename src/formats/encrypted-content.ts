@@ -1,0 +1,62 @@
+/**
+ * Items of the Responses API with `encrypted_content`, which only the organization that wrote them can read. On the way
+ * to the caller it gets a suffix that names the upstream's credential. On the way back, the suffix routes the request to
+ * that credential, and is removed.
+ */
+import { getString, isObject } from '../providers/json-fields.ts'
+import { UnsupportedFeatureError } from '../providers/provider.ts'
+
+const marker = '.sluice.'
+export const holderLength = 12
+const suffixPattern = /\.sluice\.(?<holder>[\w-]{12})$/
+/** The field in JSON, up to the quote that ends its value. In a text, its own quotes would be escaped. */
+const fieldPattern = /"encrypted_content"\s*:\s*"[^"\\]+(?:\\.[^"\\]*)*(?=")/g
+const suffixesPattern = /\.sluice\.(?<holder>[\w-]{12})(?=")/g
+
+/** Whether a response or event, as JSON, has content that only its holder can read. */
+export function isHeld(json: { includes(text: string): boolean }): boolean {
+  return json.includes('"encrypted_content"')
+}
+
+/** JSON text of a response or event whose `encrypted_content` names its holder. */
+export function addHolder(text: string, holder: string): string {
+  return isHeld(text) ? text.replace(fieldPattern, (field) => `${field}${marker}${holder}`) : text
+}
+
+/** The holder of the last item in a request's body that names one; `null`: none does. */
+export function lastHolder(body: Buffer): string | null {
+  const at = body.lastIndexOf(marker)
+  if (at === -1) return null
+  const suffix = body.toString('latin1', at, at + marker.length + holderLength)
+  return suffixPattern.exec(suffix)?.groups?.['holder'] ?? null
+}
+
+/** All holders in the JSON text of a request's input. */
+export function holdersIn(text: string): Set<string> {
+  return new Set(Array.from(text.matchAll(suffixesPattern), ({ groups }) => groups?.['holder'] ?? ''))
+}
+
+/** JSON text of an input without the suffix of this holder; all else is unchanged. */
+export function removeHolder(text: string, holder: string): string {
+  return text.replaceAll(`${marker}${holder}"`, '"')
+}
+
+/**
+ * The item as its holder knows it; `null`: another organization has written it, and the request can do without it. Throws
+ * `UnsupportedFeatureError` if it cannot.
+ */
+export function itemForHolder(item: unknown, path: string, holder: string): unknown {
+  const content = isObject(item) ? getString(item, 'encrypted_content') : undefined
+  const named = content === undefined ? undefined : suffixPattern.exec(content)?.groups?.['holder']
+  if (!isObject(item) || content === undefined || named === undefined) return item
+  if (named === holder) {
+    const own = content.slice(0, -marker.length - holderLength)
+    return { ...item, encrypted_content: own }
+  }
+  // Reasoning is optional for a new turn; a compacted conversation is not.
+  if (item['type'] === 'reasoning') return null
+  throw new UnsupportedFeatureError(
+    `${path}.encrypted_content`,
+    'only the upstream that wrote it can read it',
+  )
+}
