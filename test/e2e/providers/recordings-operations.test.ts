@@ -40,6 +40,9 @@ function payloadsOf(name: string): string[] {
   return readRecording(name).split('\n').filter(Boolean)
 }
 
+/** Only the suffix of `encrypted_content` differs. */
+const withoutHolders = (text: string): string => text.replaceAll(/\.sluice\.[\w-]{12}(?=")/g, '')
+
 describe('Recordings of operations', () => {
   for (const [name, path, fields, tokens] of [
     ['embeddings/openai-embedding', '/v1/embeddings', { input: ['a', 'b'] }, [12, 0]],
@@ -87,7 +90,7 @@ describe('Recordings of operations', () => {
         assert.equal(response.status, 503)
         return
       }
-      assert.deepEqual(await response.json(), recorded)
+      assert.deepEqual(JSON.parse(withoutHolders(await response.text())), recorded)
       const record = await waitForRecord(account, response)
       assert.equal(record.operation, 'responses')
       assert.deepEqual(
@@ -111,7 +114,8 @@ describe('Recordings of operations', () => {
         assert.match(await response.text(), /"error"/)
         return
       }
-      assert.equal(await response.text(), payloads.map((payload) => `data: ${payload}\n\n`).join(''))
+      const received = withoutHolders(await response.text())
+      assert.equal(received, payloads.map((payload) => `data: ${payload}\n\n`).join(''))
       assert.equal((await waitForRecord(account, response)).outcome, 'ok')
     })
   }
