@@ -1,29 +1,90 @@
-/** Responses of an upstream that speaks the Responses API: whole, or as the events of a stream. */
+/** Scripts of upstreams that speak the Responses API. */
 import type { Script } from './exchange.ts'
 import { respondWithEvents, respondWithJson, type NamedEvent } from './scripted-responses.ts'
 
 type Fields = Record<string, unknown>
 
-const usage = { input_tokens: 20, output_tokens: 4, total_tokens: 24 }
+const usage = {
+  input_tokens: 20,
+  input_tokens_details: { cached_tokens: 8, cache_write_tokens: 0 },
+  output_tokens: 4,
+  output_tokens_details: { reasoning_tokens: 0 },
+  total_tokens: 24,
+}
+
+/** The fields that every response has, as far as no request has set them. */
+const settings = {
+  object: 'response',
+  created_at: 1_790_000_000,
+  completed_at: null,
+  incomplete_details: null,
+  previous_response_id: null,
+  instructions: null,
+  error: null,
+  tools: [],
+  tool_choice: 'auto',
+  truncation: 'disabled',
+  parallel_tool_calls: true,
+  text: { format: { type: 'text' } },
+  top_p: 1,
+  presence_penalty: 0,
+  frequency_penalty: 0,
+  top_logprobs: 0,
+  temperature: 1,
+  reasoning: null,
+  max_output_tokens: null,
+  max_tool_calls: null,
+  store: false,
+  background: false,
+  service_tier: 'default',
+  metadata: {},
+  safety_identifier: null,
+  prompt_cache_key: null,
+}
 
 /** A complete response with these items. */
 export function nativeResponse(output: readonly Fields[], fields: Fields = {}): Fields {
-  const error = { error: null, incomplete_details: null }
-  const response = { id: 'resp_1', object: 'response', status: 'completed', model: 'gpt', ...error }
-  return { ...response, output, usage, ...fields }
+  return { ...settings, id: 'resp_1', status: 'completed', model: 'gpt', output, usage, ...fields }
 }
 
-/** The events of a response with these items, each in one piece. */
-export function nativeEvents(output: readonly Fields[], fields: Fields = {}): NamedEvent[] {
+/** A message of the assistant. */
+export function messageItem(text: string, id = 'msg_1'): Fields {
+  const content = [{ type: 'output_text', text, annotations: [], logprobs: [] }]
+  return { id, type: 'message', status: 'completed', role: 'assistant', content }
+}
+
+/** The deltas of an item: the text of a message, the arguments of a call. */
+function deltasOf(item: Fields, pieces: readonly string[] | undefined): [string, Fields][] {
+  const place = { item_id: item['id'] }
+  if (item['type'] === 'function_call')
+    return [['response.function_call_arguments.delta', { ...place, delta: item['arguments'] }]]
+  if (item['type'] !== 'message') return []
+  const [{ text }] = item['content'] as [{ text: string }]
+  const fields = { ...place, content_index: 0, logprobs: [] }
+  return (pieces ?? [text]).map((delta) => ['response.output_text.delta', { ...fields, delta }])
+}
+
+/** The events of a response with these items. `pieces`: of the text of its messages; default: each in one piece. */
+export function nativeEvents(
+  output: readonly Fields[],
+  fields: Fields = {},
+  pieces?: readonly string[],
+): NamedEvent[] {
   const whole = nativeResponse(output, fields)
   const begun = { response: { ...whole, status: 'in_progress', output: [], usage: null } }
+  const empty = { status: 'in_progress', content: [], arguments: '' }
   const events: [string, Fields][] = [
     ['response.created', begun],
     ['response.in_progress', begun],
-    ...output.flatMap((item, index): [string, Fields][] => [
-      ['response.output_item.added', { output_index: index, item }],
-      ['response.output_item.done', { output_index: index, item }],
-    ]),
+    ...output.flatMap((item, index): [string, Fields][] => {
+      const started = Object.keys(empty).filter((name) => item[name] !== undefined)
+      const parts = Object.fromEntries(started.map((name) => [name, empty[name as keyof typeof empty]]))
+      return [
+        ['response.output_item.added', { item: { ...item, ...parts } }],
+        ...deltasOf(item, pieces),
+        ['response.output_item.done', { item }],
+      ].map(([type, more]) => [type as string, { output_index: index, ...(more as Fields) }])
+    }),
     ['response.completed', { response: whole }],
   ]
   return events.map(([type, more], number) => ({
@@ -40,8 +101,19 @@ export function respondWithItems(output: readonly Fields[], fields: Fields = {})
       : respondWithJson(200, nativeResponse(output, fields)))(exchange)
 }
 
-/** A message of the assistant. */
-export function messageItem(text: string, id = 'msg_1'): Fields {
-  const content = [{ type: 'output_text', text, annotations: [] }]
-  return { id, type: 'message', status: 'completed', role: 'assistant', content }
+let responses = 0
+
+/** Responds with a message of this text, streamed in these pieces if requested, and with an id of its own. */
+export function respondNatively(...pieces: string[]): Script {
+  return (exchange) => {
+    const { model, stream } = exchange.request.json
+    const number = ++responses
+    const items = [messageItem(pieces.join(''), `msg_${number}`)]
+    const fields = { id: `resp_${number}`, model }
+    const script =
+      stream === true
+        ? respondWithEvents(nativeEvents(items, fields, pieces))
+        : respondWithJson(200, nativeResponse(items, fields))
+    return script(exchange)
+  }
 }
