@@ -23,6 +23,8 @@ export interface ProviderCapabilities {
   readonly fileUrl: boolean
   /** Has its own API format. Its translation drops foreign thinking; other providers get back only their own. */
   readonly isTranslated: boolean
+  /** Takes back thinking that an API other than chat completions has signed. */
+  readonly signedThinking: boolean
 }
 
 const effortProviders = new Set([
@@ -53,9 +55,11 @@ const topKProviders = new Set([
 ])
 const noUserProviders = new Set(['mistral'])
 
-function thinkingSupportOf(provider: string): ThinkingSupport {
+/** With the Responses API, a provider takes the efforts that it takes otherwise. */
+function thinkingSupportOf(provider: string, isTranslated: boolean): ThinkingSupport {
   if (provider === 'openrouter') return 'reasoning'
   if (effortProviders.has(provider)) return 'effort'
+  if (isTranslated) return 'all'
   if (switchProviders.has(provider)) return 'switch'
   return enableThinkingProviders.has(provider) ? 'enable' : 'none'
 }
@@ -70,7 +74,8 @@ export function capabilitiesOf({ name, translation }: Provider): ProviderCapabil
     user: !noUserProviders.has(name),
     promptCacheKey: name === 'openai',
     shortCallIds: name === 'mistral',
-    thinking: isTranslated ? 'all' : thinkingSupportOf(name),
+    signedThinking: isTranslated || name === 'openrouter',
+    thinking: thinkingSupportOf(name, isTranslated),
     fileUrl: isTranslated || name === 'openrouter',
   }
 }

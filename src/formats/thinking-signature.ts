@@ -3,6 +3,7 @@
  * know which provider made it; so a wrapped signature names its provider, and goes back to that one only.
  */
 import { isObject, type Json } from '../providers/json-fields.ts'
+import { isSignedElsewhere } from '../providers/reasoning-details.ts'
 import type { ProviderCapabilities } from './provider-capabilities.ts'
 
 const signaturePrefix = 'sluice.'
@@ -72,13 +73,14 @@ export interface ReturnedThinking {
  */
 export function restoreThinking(
   thinking: readonly ReturnedThinking[],
-  { provider, isTranslated }: ProviderCapabilities,
+  { provider, isTranslated, signedThinking }: ProviderCapabilities,
 ): { readonly reasoning_content: string | undefined; readonly reasoning_details: Json[] | undefined } {
   let texts = ''
   const details: Json[] = []
   for (const { text, signature } of thinking) {
     const made = unwrapSignature(signature)
     if (!made || (made.provider !== provider && !isTranslated)) continue
+    if (!signedThinking && isSignedElsewhere(made.detail)) continue
     texts += text
     if (made.detail) details.push(isEncrypted(made.detail) ? made.detail : withText(text, made.detail))
   }

@@ -20,7 +20,12 @@ interface PartBase {
 export type Part = PartBase &
   (
     | { readonly kind: 'text'; readonly text: string }
-    | { readonly kind: 'image'; readonly source: Source }
+    | {
+        readonly kind: 'image'
+        readonly source: Source
+        /** How much of it the model sees: OpenAI's `detail`. */
+        readonly detail: string | undefined
+      }
     | { readonly kind: 'audio'; readonly source: Source }
     | { readonly kind: 'file'; readonly source: Source; readonly name: string | null }
   )
@@ -61,12 +66,18 @@ export function parseSource(url: string, path: string): Source {
   return { kind: 'data', mediaType: mediaType.toLowerCase(), data: url.slice(comma + 1) }
 }
 
+/** The URL of a source: a data URL, if it is data. */
+export function encodeSource(source: Source): string {
+  return source.kind === 'url' ? source.url : `data:${source.mediaType};base64,${source.data}`
+}
+
 function parseImagePart(part: Json, base: PartBase): Part {
   const given = part['image_url']
   const url = isObject(given) ? getString(given, 'url') : given
   if (typeof url !== 'string')
     throw new UnsupportedFeatureError(`${base.path}.image_url.url`, 'must be a string')
-  return { ...base, kind: 'image', source: parseSource(url, `${base.path}.image_url.url`) }
+  const detail = isObject(given) ? getString(given, 'detail') : undefined
+  return { ...base, kind: 'image', detail, source: parseSource(url, `${base.path}.image_url.url`) }
 }
 
 function parseAudioPart(part: Json, base: PartBase): Part {

@@ -28,6 +28,7 @@ export type ResponseFormat =
       readonly schema: Json
       readonly name: string | undefined
       readonly description: string | undefined
+      readonly strict: boolean
     }
 
 /** How much to think, as far as the caller specifies it. */
@@ -112,6 +113,7 @@ function parseResponseFormat(json: Json): ResponseFormat {
       schema,
       name: getString(about, 'name'),
       description: getString(about, 'description'),
+      strict: about['strict'] === true,
     }
   }
   const problem = 'must be "text", "json_object", or "json_schema" with a schema'

@@ -52,6 +52,8 @@ interface Delta {
   readonly refusal?: string
   readonly reasoning_content?: string
   readonly reasoning_details?: readonly Json[]
+  /** Citations of web pages. */
+  readonly annotations?: readonly Json[]
   readonly tool_calls?: readonly CallPiece[]
   readonly function_call?: CallPiece['function']
   /** Calls of tools that the provider runs itself: only streams have them, to be metered. */
@@ -61,7 +63,7 @@ interface Delta {
 interface ChunkChoice {
   readonly index: number
   readonly delta: Delta
-  readonly logprobs: null
+  readonly logprobs: { readonly content: readonly Json[] } | null
   readonly finish_reason: FinishReason | null
   readonly native_finish_reason?: string
 }
@@ -149,8 +151,12 @@ export class ChatWriter {
     else if (calls.length === 0) this.#addDelta(delta, index)
   }
 
-  text(text = '', index = 0): void {
-    if (text !== '') this.delta({ content: text }, index)
+  /** `logprobs`: of its tokens, as in the OpenAI format. */
+  text(text = '', index = 0, logprobs: readonly Json[] = []): void {
+    if (text === '') return
+    if (logprobs.length === 0) return this.delta({ content: text }, index)
+    this.start(index)
+    this.#addDelta({ content: text }, index, { content: logprobs })
   }
 
   reasoning(text = '', index = 0): void {
@@ -229,8 +235,8 @@ export class ChatWriter {
     return collector.completion()
   }
 
-  #addDelta(delta: Delta, index: number): void {
-    this.#chunks.push(this.#chunk([{ index, delta, logprobs: null, finish_reason: null }]))
+  #addDelta(delta: Delta, index: number, logprobs: ChunkChoice['logprobs'] = null): void {
+    this.#chunks.push(this.#chunk([{ index, delta, logprobs, finish_reason: null }]))
   }
 
   #chunk(choices: readonly ChunkChoice[]): ChatChunk {

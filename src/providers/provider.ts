@@ -254,7 +254,7 @@ export interface Provider {
   readonly buildCompletionRequest?: (call: UpstreamCall) => OutgoingRequest
   /** Absent for providers that have none. */
   readonly embeddings?: EmbeddingsFormat
-  /** Builds a request of the Responses API from the caller's `native` request. */
+  /** Builds a request of the Responses API: from the caller's `native` request, or translated from the OpenAI format. */
   readonly buildResponsesRequest?: (call: UpstreamCall) => OutgoingRequest
   /** The URL and headers of a request about a stored response. `path`: after `/responses`, with its query. */
   readonly buildStoredRequest?: (

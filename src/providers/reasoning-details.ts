@@ -9,7 +9,14 @@ export const anthropicFormat = 'anthropic-claude-v1'
 export const geminiFormat = 'google-gemini-v1'
 export const bedrockFormat = 'amazon-bedrock-converse-v1'
 
-const signedFormats: ReadonlySet<unknown> = new Set([anthropicFormat, geminiFormat, bedrockFormat])
+export const responsesFormat = 'openai-responses-v1'
+
+const signedFormats: ReadonlySet<unknown> = new Set([
+  anthropicFormat,
+  geminiFormat,
+  bedrockFormat,
+  responsesFormat,
+])
 
 /** Reasoning as text; `signature` proves to its provider that it is unchanged. */
 export function textDetail(text: string, about: { signature?: string; format: string; index: number }): Json {
@@ -28,9 +35,14 @@ export function detailsOfFormat(details: readonly Json[], format: string): reado
   return details.filter((detail) => detail['format'] === format)
 }
 
-/** The details that a provider with the OpenAI format may get: none that a provider with its own format has signed. */
+/** Has an API other than chat completions signed the detail? */
+export function isSignedElsewhere(detail: unknown): boolean {
+  return isObject(detail) && signedFormats.has(detail['format'])
+}
+
+/** The details that chat completions may get: none that another API has signed. */
 export function withoutSignedDetails(details: readonly unknown[]): readonly unknown[] {
-  return details.filter((detail) => !(isObject(detail) && signedFormats.has(detail['format'])))
+  return details.filter((detail) => !isSignedElsewhere(detail))
 }
 
 /** Inserts the reasoning details among the other blocks at their positions; those without a position come first. */

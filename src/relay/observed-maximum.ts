@@ -3,6 +3,7 @@
  * API, "A maximum that the upstream ignores"). Engines that ignore one answer as long as they like, whatever was held.
  */
 import type { MaximumState } from '../catalog/route-maximums.ts'
+import { minOutputTokens } from '../providers/openai/responses-call.ts'
 import type { UsageMeter } from './streaming/usage-meter.ts'
 
 /** Some engines count the tokens that end a text or frame a tool call, too. */
@@ -20,8 +21,9 @@ export function observedMaximum(
   asked: number,
 ): Exclude<MaximumState, 'unseen'> | null {
   if (usage === null) return tokens > asked * estimateFactor + toleratedEstimate ? 'exceeded' : null
-  // Some providers bill reasoning in addition to the maximum.
-  if (usage.output - usage.reasoning > asked + toleratedTokens) return 'exceeded'
+  // Some providers bill reasoning in addition to the maximum. A lower one is raised for the Responses API.
+  const allowed = Math.max(asked, minOutputTokens) + toleratedTokens
+  if (usage.output - usage.reasoning > allowed) return 'exceeded'
   // A response that was cut far below the maximum was cut for another reason, such as the model's context.
   return finishReason === 'length' && usage.output >= asked / 2 ? 'obeyed' : null
 }

@@ -1,5 +1,5 @@
 /** Encodes a chat request in Cohere's format (v2 chat), which is close to the OpenAI format with other field names. */
-import { joinText, type ChatMessage, type Part } from '../chat-messages.ts'
+import { encodeSource, joinText, type ChatMessage, type Part } from '../chat-messages.ts'
 import type { ParsedChatRequest, Tool } from '../chat-request.ts'
 import { getNumber, omitUndefined, type Json } from '../json-fields.ts'
 import { UnsupportedFeatureError } from '../provider.ts'
@@ -9,9 +9,7 @@ function encodePart(part: Part): Json {
   if (part.kind !== 'image') {
     throw new UnsupportedFeatureError(`${part.path}.type`, 'must be text or an image for this provider')
   }
-  const { source } = part
-  const url = source.kind === 'url' ? source.url : `data:${source.mediaType};base64,${source.data}`
-  return { type: 'image_url', image_url: { url } }
+  return { type: 'image_url', image_url: { url: encodeSource(part.source) } }
 }
 
 /** Encodes text alone as a string. */

@@ -5,12 +5,14 @@
 import { getObject, getString, isObject } from '../json-fields.ts'
 import {
   modelListRequest,
+  modelRequest,
   type UpstreamCall,
   type FailureResponse,
   type NativeEdits,
   type OutgoingRequest,
   type Provider,
 } from '../provider.ts'
+import { buildResponsesBody } from './responses-call.ts'
 
 /** What differs between OpenAI-compatible providers. */
 export interface OpenAICompatiblePreset {
@@ -142,7 +144,11 @@ export function openAICompatibleProvider(preset: OpenAICompatiblePreset): Provid
           to: ((call.part ?? 0) + 1) * maxInputs,
         }),
     },
-    buildResponsesRequest: (call) => nativeRequest(preset, call, responsesUrl(call.baseUrl)),
+    buildResponsesRequest(call) {
+      const url = responsesUrl(call.baseUrl)
+      if (call.body.native) return nativeRequest(preset, call, url)
+      return modelRequest(call, url, authHeaders(preset, call.credential), buildResponsesBody(call))
+    },
     buildStoredRequest: ({ baseUrl, credential }, path) => ({
       url: responsesUrl(baseUrl) + path,
       headers: [['accept', 'application/json'], ['user-agent', 'sluice'], ...authHeaders(preset, credential)],

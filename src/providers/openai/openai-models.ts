@@ -1,7 +1,7 @@
 /**
- * The hints that OpenAI's models reject, as far as their names tell (OpenAI, "Reasoning models" and "Using GPT-5").
- * Models without reasoning take no `reasoning_effort`; the o-series and GPT-5 take no sampling parameters. Later models
- * take them at some efforts only.
+ * What the names of OpenAI's models tell: the hints that they reject (OpenAI, "Reasoning models" and "Using GPT-5"), and
+ * whether chat completions have them. Models without reasoning take no `reasoning_effort`; the o-series and GPT-5 take no
+ * sampling parameters. Later models take them at some efforts only.
  */
 
 const none: readonly string[] = []
@@ -15,4 +15,16 @@ const table: readonly { readonly models: RegExp; readonly rejects: readonly stri
 export function hintsRejectedBy(model: string): readonly string[] {
   const name = model.startsWith('openai/') ? model.slice('openai/'.length) : model
   return table.find(({ models }) => models.test(name))?.rejects ?? none
+}
+
+/**
+ * Models that only the Responses API serves: those of OpenAI's libraries that are no `ChatModel` (openai-node,
+ * `AllModels`), and the Codex and Pro models of GPT-5, which chat completions reject with 404 whatever that list says.
+ */
+const responsesOnly =
+  /^(?:o\d-pro|o\d(?:-mini)?-deep-research|computer-use-preview|codex-mini|gpt-5(?:\.\d+)?-(?:codex|pro|cyber)|gpt-daybreak)(?:-|$)/
+
+/** `model`: the upstream's name, without a vendor: gateways that name vendors translate themselves. */
+export function isResponsesOnly(model: string): boolean {
+  return responsesOnly.test(model)
 }

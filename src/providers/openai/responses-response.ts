@@ -3,6 +3,7 @@
  * reference, "Responses" and "Streaming events"). Items are matched by `output_index`: some upstreams change their ids.
  */
 import { getObject, getObjects, getNumber, getString, isObject, lookup, type Json } from '../json-fields.ts'
+import { responsesFormat, textDetail } from '../reasoning-details.ts'
 import { createTranslation, ResponseReader } from '../response-translation.ts'
 import { calledTool, isSearch, parseResponsesUsage } from './responses-usage.ts'
 
@@ -34,9 +35,21 @@ const callType = /_call$/
 const toolDelta =
   /^response\.(?:code_interpreter_call_code|mcp_call_arguments|apply_patch_call_.+|shell_call_.+)\.delta$/
 
+const paragraph = '\n\n'
+
+/** A citation of a page in the OpenAI format; other annotations have no place there. */
+function citationsIn(part: Json): Json[] {
+  return getObjects(part, 'annotations').flatMap(({ type, url, title, start_index, end_index }) =>
+    type === 'url_citation' ? [{ type, url_citation: { url, title, start_index, end_index } }] : [],
+  )
+}
+
 class ResponsesReader extends ResponseReader {
   /** The items whose text has been received in pieces. */
   readonly #streamed = new Set<number>()
+  /** The parts of the turn as callers return it: its reasoning, its text and its calls. */
+  #parts = 0
+  #hasText = false
   #hasCalls = false
 
   readResponse(response: Json): void {
@@ -66,9 +79,12 @@ class ResponsesReader extends ResponseReader {
       case 'response.output_item.done':
         return this.#onItemDone(index, getObject(event, 'item') ?? {})
       case 'response.output_text.delta':
-        return this.#stream(index, () => this.writer.text(delta))
+        return this.#stream(index, () => this.writer.text(delta, 0, getObjects(event, 'logprobs')))
       case 'response.refusal.delta':
         return this.#stream(index, () => this.writer.delta({ refusal: delta ?? '' }))
+      case 'response.reasoning_summary_part.added':
+        if ((getNumber(event, 'summary_index') ?? 0) > 0) this.writer.reasoning(paragraph)
+        return
       case 'response.reasoning_text.delta':
       case 'response.reasoning_summary_text.delta':
         return this.#stream(index, () => this.writer.reasoning(delta))
@@ -111,20 +127,38 @@ class ResponsesReader extends ResponseReader {
   #onItemDone(index: number, item: Json): void {
     const type = getString(item, 'type') ?? ''
     const input = lookup(callerCalls, type)
-    if (!this.#streamed.has(index)) {
-      if (input !== undefined) this.writer.addInput(index, getString(item, input))
-      for (const part of [...getObjects(item, 'content'), ...getObjects(item, 'summary')])
-        this.#addPart(type, part)
-    }
-    if (input !== undefined) this.writer.endBlock(index)
+    const isStreamed = this.#streamed.has(index)
+    if (input !== undefined) {
+      if (!isStreamed) this.writer.addInput(index, getString(item, input))
+      this.writer.endBlock(index)
+      this.#parts += 1
+    } else if (type === 'reasoning') this.#onReasoning(item, isStreamed)
+    else this.#onMessage(item, isStreamed)
     if (isSearch(item)) this.writer.delta({ server_tool_calls: [{ name: 'web_search', tool: 'web_search' }] })
   }
 
-  #addPart(type: string, part: Json): void {
-    const refusal = getString(part, 'refusal')
-    if (refusal !== undefined) this.writer.delta({ refusal })
-    else if (type === 'reasoning') this.writer.reasoning(getString(part, 'text'))
-    else this.writer.text(getString(part, 'text'))
+  #onReasoning(item: Json, isStreamed: boolean): void {
+    const parts = [...getObjects(item, 'content'), ...getObjects(item, 'summary')]
+    const text = parts.map((part) => getString(part, 'text') ?? '').join(paragraph)
+    if (!isStreamed) this.writer.reasoning(text)
+    const signature = getString(item, 'encrypted_content')
+    if (text === '' && signature === undefined) return
+    const detail = textDetail(text, { signature, format: responsesFormat, index: this.#parts++ })
+    this.writer.delta({ reasoning_details: [detail] })
+  }
+
+  #onMessage(item: Json, isStreamed: boolean): void {
+    const parts = getObjects(item, 'content')
+    // Callers return the text of several messages as one.
+    if (parts.length > 0 && !this.#hasText) this.#parts += 1
+    this.#hasText ||= parts.length > 0
+    for (const part of parts) {
+      const refusal = getString(part, 'refusal')
+      if (!isStreamed && refusal !== undefined) this.writer.delta({ refusal })
+      if (!isStreamed) this.writer.text(getString(part, 'text'), 0, getObjects(part, 'logprobs'))
+      const annotations = citationsIn(part)
+      if (annotations.length > 0) this.writer.delta({ annotations })
+    }
   }
 
   #onEnd(response: Json): void {

@@ -1,13 +1,21 @@
-/** Upstreams with the OpenAI format that speak another API, too: what callers send to it goes to the same path there. */
+/**
+ * Upstreams with the OpenAI format that speak another API, too: what callers send to it goes to the same path there. Chat
+ * requests go to the Responses API for models that only it serves.
+ */
 import { UnsupportedFeatureError, type Provider, type UpstreamSettings } from '../provider.ts'
 import { providerForModel, speaks } from '../registry.ts'
 import { embeddingsTranslation } from '../embeddings.ts'
+import { isResponsesOnly } from './openai-models.ts'
 import { responsesTranslation } from './responses-response.ts'
 
 type Spoken = 'responses' | 'completions' | 'embeddings'
 
-/** One object for each provider and API. */
-const variants: Readonly<Record<Spoken, WeakMap<Provider, Provider>>> = {
+/** Among the fields that an upstream rejects for a model: its whole API of chat completions. */
+export const chatCompletions = 'chat/completions'
+
+/** One object for each provider and API. `chat`: chat requests that are translated for the Responses API. */
+const variants: Readonly<Record<Spoken | 'chat', WeakMap<Provider, Provider>>> = {
+  chat: new WeakMap(),
   responses: new WeakMap(),
   completions: new WeakMap(),
   embeddings: new WeakMap(),
@@ -15,26 +23,34 @@ const variants: Readonly<Record<Spoken, WeakMap<Provider, Provider>>> = {
 
 /**
  * The provider to use for a model of an upstream, as one of the API that a request has if the upstream speaks that;
- * `undefined`: it is unknown.
+ * `undefined`: it is unknown. `api` undefined: chat. `rejected`: as of `UpstreamCall.withoutFields`.
  */
 export function providerFor(
   { provider: name, settings }: { readonly provider: string; readonly settings: UpstreamSettings },
   model: string,
   api: Spoken | undefined,
+  rejected?: ReadonlySet<string>,
 ): Provider | undefined {
   const provider = providerForModel(name, model)
-  if (!provider || api === undefined) return provider
-  let variant = variants[api].get(provider)
-  if (!variant) variants[api].set(provider, (variant = createVariant(provider, api)))
-  return api === 'responses' && !speaks(api, provider, settings) ? provider : variant
+  if (!provider) return undefined
+  const needsResponses = api === undefined && (isResponsesOnly(model) || rejected?.has(chatCompletions))
+  if (api === undefined && !needsResponses) return provider
+  if ((api === 'responses' || needsResponses) && !speaks('responses', provider, settings)) return provider
+  return variantOf(provider, api ?? 'chat')
 }
 
-function createVariant(provider: Provider, api: Spoken): Provider {
+function variantOf(provider: Provider, api: Spoken | 'chat'): Provider {
+  let variant = variants[api].get(provider)
+  if (!variant) variants[api].set(provider, (variant = createVariant(provider, api)))
+  return variant
+}
+
+function createVariant(provider: Provider, api: Spoken | 'chat'): Provider {
   const { buildResponsesRequest, embeddings, buildCompletionRequest } = provider
-  if (api === 'responses') {
+  if (api === 'responses' || api === 'chat') {
     if (!buildResponsesRequest) return provider
-    const translation = responsesTranslation
-    return { ...provider, nativeFormat: api, buildRequest: buildResponsesRequest, translation }
+    const translated = { ...provider, buildRequest: buildResponsesRequest, translation: responsesTranslation }
+    return api === 'chat' ? translated : { ...translated, nativeFormat: api }
   }
   if (api === 'completions')
     return { ...provider, buildRequest: buildCompletionRequest ?? (() => rejectCall(withoutCompletions)) }

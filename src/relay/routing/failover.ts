@@ -181,13 +181,15 @@ export class Failover implements ServedRequest {
     const { route, model, credential } = candidate
     const { upstream, upstreamModel } = route
     const { request } = this.#context
-    const provider = providerFor(upstream, upstreamModel, request.format.spoken)
     this.#isReported = false
     this.#call = null
     this.#candidate = candidate
     this.#startedAt = this.#deps.now()
-    if (!provider) return null
     const known = this.#deps.quirks.rejectedFields(upstream.id, upstreamModel, this.#startedAt)
+    const withoutFields =
+      rejected.length > 0 ? known.union(new Set(rejected.map(({ field }) => field))) : known
+    const provider = providerFor(upstream, upstreamModel, request.format.spoken, withoutFields)
+    if (!provider) return null
     const body = encodingFor(request, provider, upstream.settings)
     this.#call = {
       body,
@@ -197,7 +199,7 @@ export class Failover implements ServedRequest {
       credential: credential.credential,
       settings: upstream.settings,
       added: upstream.added,
-      withoutFields: rejected.length > 0 ? known.union(new Set(rejected.map(({ field }) => field))) : known,
+      withoutFields,
       returnedModel: route.returnedModel,
       modelMaximumTokens: model.maxOutputTokens,
       pricedTools: toolsWithPrice(this.#context.model.price),

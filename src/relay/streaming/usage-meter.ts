@@ -32,6 +32,9 @@ const maxFinishReasonLength = 64
 
 const structuralFields = new Set(['role', 'id', 'type', 'object', 'format', 'index', 'signature', 'tool'])
 
+/** They repeat the reasoning in the shape in which it can be sent back, and name pages that the text cites. */
+const uncountedFields = new Set(['reasoning_details', 'annotations'])
+
 /** Counts every text that the model wrote in a delta; true if there was any, or a tool call started. */
 function countOutput(count: TokenCounter, value: unknown, key: string): boolean {
   if (typeof value === 'string') {
@@ -47,8 +50,7 @@ function countOutput(count: TokenCounter, value: unknown, key: string): boolean 
   if (!isObject(value)) return false
   let found = false
   for (const name in value) {
-    // Repeats the reasoning in the shape in which it can be sent back.
-    if (name !== 'reasoning_details' && countOutput(count, value[name], name)) found = true
+    if (!uncountedFields.has(name) && countOutput(count, value[name], name)) found = true
   }
   return found
 }

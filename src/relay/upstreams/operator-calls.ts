@@ -4,6 +4,7 @@ import { apiError, notFound } from '../../errors.ts'
 import type { TestCallResult, UpstreamModels } from '../../health/upstream-tests.ts'
 import { withAddedHeaders } from '../../providers/added-fields.ts'
 import type { Provider } from '../../providers/provider.ts'
+import { providerFor } from '../../providers/openai/spoken-apis.ts'
 import { findProvider } from '../../providers/registry.ts'
 import type { AttemptDeps } from '../request-context.ts'
 import { encodingFor } from '../request/collected-encoding.ts'
@@ -69,7 +70,7 @@ export interface TestCallOptions extends Pick<AttemptCall, 'provider' | 'credent
 /** Requests one word, with a maximum of 16 output tokens. */
 export function sendTestCall(context: AttemptDeps, options: TestCallOptions): UpstreamAttempt {
   const { upstream, credential, model, maxDurationMs = Infinity } = options
-  const provider = options.provider.forModel?.(model) ?? options.provider
+  const provider = providerFor(upstream, model, undefined) ?? options.provider
   const request = readChatRequest(Buffer.from(JSON.stringify({ model, ...testMessages })))
   const body = encodingFor(request, provider, upstream.settings)
   const call = { provider, body, model, credential, nowMs: context.now() }
