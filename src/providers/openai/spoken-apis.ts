@@ -10,9 +10,6 @@ import { responsesTranslation } from './responses-response.ts'
 
 type Spoken = 'responses' | 'completions' | 'embeddings'
 
-/** Among the fields that an upstream rejects for a model: its whole API of chat completions. */
-export const chatCompletions = 'chat/completions'
-
 /** One object for each provider and API. `chat`: chat requests that are translated for the Responses API. */
 const variants: Readonly<Record<Spoken | 'chat', WeakMap<Provider, Provider>>> = {
   chat: new WeakMap(),
@@ -23,20 +20,21 @@ const variants: Readonly<Record<Spoken | 'chat', WeakMap<Provider, Provider>>> =
 
 /**
  * The provider to use for a model of an upstream, as one of the API that a request has if the upstream speaks that;
- * `undefined`: it is unknown. `api` undefined: chat. `rejected`: as of `UpstreamCall.withoutFields`.
+ * `undefined`: it is unknown. `api` undefined: chat. `rejectsChat`: the model is known to have only the Responses API.
  */
 export function providerFor(
   { provider: name, settings }: { readonly provider: string; readonly settings: UpstreamSettings },
   model: string,
   api: Spoken | undefined,
-  rejected?: ReadonlySet<string>,
+  rejectsChat = false,
 ): Provider | undefined {
   const provider = providerForModel(name, model)
   if (!provider) return undefined
-  const needsResponses = api === undefined && (isResponsesOnly(model) || rejected?.has(chatCompletions))
-  if (api === undefined && !needsResponses) return provider
-  if ((api === 'responses' || needsResponses) && !speaks('responses', provider, settings)) return provider
-  return variantOf(provider, api ?? 'chat')
+  if (api === undefined && !rejectsChat && !isResponsesOnly(model)) return provider
+  const isSpoken = speaks('responses', provider, settings)
+  return (api === undefined || api === 'responses') && !isSpoken
+    ? provider
+    : variantOf(provider, api ?? 'chat')
 }
 
 function variantOf(provider: Provider, api: Spoken | 'chat'): Provider {

@@ -19,6 +19,7 @@ import type { RelayContext, RelayDeps } from '../request-context.ts'
 import { conversationHash, holderOf } from './affinity.ts'
 import { classifyFailure } from './failure-scope.ts'
 import { rejectedField, rememberRejected, type RejectedField } from './rejected-fields.ts'
+import { rejectsChat } from './responses-quirks.ts'
 import { maxAttempts, singleCandidate, UpstreamSelector, type Candidate } from './upstream-selector.ts'
 import { upstreamError, shouldFailOver, type UpstreamError } from './upstream-error.ts'
 import { renameModelInError } from '../streaming/model-renaming.ts'
@@ -188,7 +189,8 @@ export class Failover implements ServedRequest {
     const known = this.#deps.quirks.rejectedFields(upstream.id, upstreamModel, this.#startedAt)
     const withoutFields =
       rejected.length > 0 ? known.union(new Set(rejected.map(({ field }) => field))) : known
-    const provider = providerFor(upstream, upstreamModel, request.format.spoken, withoutFields)
+    const isChatRejected = rejectsChat(withoutFields, request)
+    const provider = providerFor(upstream, upstreamModel, request.format.spoken, isChatRejected)
     if (!provider) return null
     const body = encodingFor(request, provider, upstream.settings)
     this.#call = {

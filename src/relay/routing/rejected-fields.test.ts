@@ -43,7 +43,8 @@ function leftOut(
     { credential: '', now: 0, provider },
   )
   const encoding = request.encodingFor(provider)
-  return rejectedField(error, { body: encoding, provider, maximumTokens, withoutFields: new Set(without) })
+  const withoutFields = new Set(without)
+  return rejectedField(error, { body: encoding, provider, settings: {}, maximumTokens, withoutFields })
 }
 
 const withMessage = (message: string): object => ({ error: { message, type: 'invalid_request_error' } })

@@ -9,6 +9,7 @@ import { parseBoundedJson } from '../../lib/json/bounded-json.ts'
 import { getString, isObject } from '../../providers/json-fields.ts'
 import { bothSamplings, hasHint, hintNamed } from '../../providers/request-hints.ts'
 import type { AttemptCall } from './attempt-call.ts'
+import { rejectedOfResponses } from './responses-quirks.ts'
 import type { UpstreamError } from './upstream-error.ts'
 
 /** A field that a model of an upstream has rejected. Times are milliseconds since the epoch. */
@@ -29,10 +30,13 @@ export interface UpstreamQuirks {
 }
 
 /** A request as it was sent. */
-export type SentRequest = Pick<AttemptCall, 'body' | 'provider' | 'maximumTokens' | 'withoutFields'>
+export type SentRequest = Pick<
+  AttemptCall,
+  'body' | 'provider' | 'settings' | 'maximumTokens' | 'withoutFields'
+>
 
 export interface RejectedField {
-  /** A hint (request-hints.ts), or a field for the maximum of output tokens. */
+  /** A hint (request-hints.ts), a field for the maximum of output tokens, or of responses-quirks.ts. */
   readonly field: string
   /** The upstream rejects it in every request, so that other callers' requests go without it, too. */
   readonly isAlways: boolean
@@ -131,7 +135,8 @@ function isAdded(field: string, sent: SentRequest): boolean {
 
 /** The field to leave out; `null`: the error is for another reason. */
 export function rejectedField(error: UpstreamError, sent: SentRequest): RejectedField | null {
-  if (error.kind !== 'request') return null
+  const ofResponses = rejectedOfResponses(error, sent)
+  if (ofResponses || error.kind !== 'request') return ofResponses
   const field = fieldOf(error, sent.body.stream)
   if (field === null || sent.withoutFields?.has(field) || !isAdded(field, sent)) return null
   return { field, isAlways: isAlwaysRejected(field, error, sent) }

@@ -12,6 +12,7 @@ import { readChatRequest } from '../request/request-body.ts'
 import { singleCall, type AttemptCall } from '../routing/attempt-call.ts'
 import { UpstreamAttempt } from '../routing/attempt.ts'
 import { sendAuxiliaryRequest } from '../routing/auxiliary-request.ts'
+import { chatRejection } from '../routing/responses-quirks.ts'
 import { secretsOf } from '../routing/secrets.ts'
 import { upstreamErrorFromResponse } from '../routing/upstream-error.ts'
 import { upstreamErrorFromException } from '../routing/upstream-transport.ts'
@@ -54,8 +55,14 @@ export async function testUpstream(
       message: 'Specify a model of the upstream: no model has a route to it.',
     })
   }
-  const attempt = sendTestCall(context, { upstream, provider, credential: upstream.credential, model: name })
-  const result = await attempt.result
+  const options = { upstream, provider, credential: upstream.credential, model: name }
+  let attempt = sendTestCall(context, options)
+  let result = await attempt.result
+  const { settings } = upstream
+  if (result.kind === 'error' && chatRejection(result.error, { provider, settings })) {
+    attempt = sendTestCall(context, { ...options, rejectsChat: true })
+    result = await attempt.result
+  }
   const ok = result.kind === 'buffered'
   const message = result.kind === 'error' ? result.error.message : 'The upstream responded.'
   return { ok, status: attempt.status, durationMs: attempt.ageMs, message }
@@ -65,12 +72,14 @@ export interface TestCallOptions extends Pick<AttemptCall, 'provider' | 'credent
   readonly upstream: LiveUpstream
   /** How long the call may take. Default: the upstream's timeouts. */
   readonly maxDurationMs?: number
+  /** As of `providerFor`. */
+  readonly rejectsChat?: boolean
 }
 
 /** Requests one word, with a maximum of 16 output tokens. */
 export function sendTestCall(context: AttemptDeps, options: TestCallOptions): UpstreamAttempt {
-  const { upstream, credential, model, maxDurationMs = Infinity } = options
-  const provider = providerFor(upstream, model, undefined) ?? options.provider
+  const { upstream, credential, model, maxDurationMs = Infinity, rejectsChat } = options
+  const provider = providerFor(upstream, model, undefined, rejectsChat) ?? options.provider
   const request = readChatRequest(Buffer.from(JSON.stringify({ model, ...testMessages })))
   const body = encodingFor(request, provider, upstream.settings)
   const call = { provider, body, model, credential, nowMs: context.now() }
