@@ -10,6 +10,7 @@ import { crc32 } from 'node:zlib'
 import { assertAccepted, type StrictFormat } from '../../test/support/upstream/strict-upstream.ts'
 import { SseParser } from '../lib/sse/sse-parser.ts'
 import { isObject } from './json-fields.ts'
+import { providerFor } from './openai/spoken-apis.ts'
 import type { UpstreamCall, ChatBody, Chunk, Provider, StreamEvent } from './provider.ts'
 
 type Json = Record<string, unknown>
@@ -58,8 +59,15 @@ export function sentBody(provider: Provider, call: UpstreamCall): Json {
 
 function strictFormatOf({ name, nativeFormat }: Provider): StrictFormat | undefined {
   if (name === 'vertex') return nativeFormat === 'messages' ? 'vertex-claude' : 'gemini'
-  const formats = ['openai', 'anthropic', 'bedrock', 'cohere', 'gemini'] as const
+  const formats = ['openai', 'responses', 'anthropic', 'bedrock', 'cohere', 'gemini'] as const
   return formats.find((format) => format === name)
+}
+
+/** OpenAI with a model that only the Responses API serves, under a name of its own. */
+export function responsesOnlyProvider(): Provider {
+  const provider = providerFor({ provider: 'openai', settings: {} }, 'o3-pro', undefined)
+  if (!provider?.translation) throw new Error('The Responses API is not used.')
+  return { ...provider, name: 'responses' }
 }
 
 /** The folder of hand-written responses in a provider's API format. */

@@ -14,6 +14,7 @@ import {
   translateStream,
   credentialOf,
   recordingsOf,
+  responsesOnlyProvider,
   readStreamPayloads,
   sentBody,
   readResponse,
@@ -24,7 +25,7 @@ import { providerNames, findProvider } from './registry.ts'
 import { isObject } from './json-fields.ts'
 import { parseUsage } from './usage.ts'
 
-const providers = providerNames.flatMap((name) => findProvider(name) ?? [])
+const providers = [...providerNames.flatMap((name) => findProvider(name) ?? []), responsesOnlyProvider()]
 const translatedProviders = providers.filter(({ translation }) => translation)
 
 function assembleResponse(provider: Provider, folder: string, name: string): AssembledResponse {
@@ -66,12 +67,13 @@ describe('provider contract', () => {
 
     test(`${name} – sends a required maximum, never more than the caller’s`, () => {
       const bounded = JSON.stringify(sentBody(provider, createCall(provider, {}, { maximumTokens: 77 })))
-      assert.match(bounded, /"(max_tokens|max_completion_tokens|maxTokens|maxOutputTokens)":77\b/)
+      const maximum = /"(max_tokens|max_completion_tokens|max_output_tokens|maxTokens|maxOutputTokens)":77\b/
+      assert.match(bounded, maximum)
       if (!provider.translation) return
       const request = createCall(provider, { max_completion_tokens: 50 }, { maximumTokens: 77 })
       assert.match(
         JSON.stringify(sentBody(provider, request)),
-        /"(max_tokens|maxTokens|maxOutputTokens)":50\b/,
+        /"(max_tokens|max_output_tokens|maxTokens|maxOutputTokens)":50\b/,
       )
     })
 

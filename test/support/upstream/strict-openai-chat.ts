@@ -255,7 +255,7 @@ export interface OpenAIProblem {
 
 /** The error with which OpenAI would reject the body of a request to `/chat/completions`. */
 export function findOpenAIChatProblem(body: Json): OpenAIProblem | undefined {
-  const problem = findProblem(() => {
+  return findOpenAIProblem(() => {
     const unknown = Object.keys(body).find((field) => !fields.has(field))
     if (unknown !== undefined) reject(`Unrecognized request argument supplied: ${unknown}`)
     if (typeof body['model'] !== 'string') reject('you must provide a model parameter')
@@ -266,6 +266,11 @@ export function findOpenAIChatProblem(body: Json): OpenAIProblem | undefined {
     validateFormat(body)
     validateModelSupport(body)
   })
+}
+
+/** The first problem that `validate` rejects with, as OpenAI's error. */
+export function findOpenAIProblem(validate: () => void): OpenAIProblem | undefined {
+  const problem = findProblem(validate)
   if (!problem) return undefined
   const { status, message, param, code } = problem
   return { status, error: { message, type: 'invalid_request_error', param, code } }

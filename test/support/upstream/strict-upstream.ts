@@ -11,10 +11,18 @@ import { findBedrockConverseProblem } from './strict-bedrock-converse.ts'
 import { findCohereChatProblem } from './strict-cohere-chat.ts'
 import { findGeminiProblem } from './strict-gemini.ts'
 import { findOpenAIChatProblem } from './strict-openai-chat.ts'
+import { findOpenAIResponsesProblem } from './strict-openai-responses.ts'
 import type { Json } from './strict-rules.ts'
 import { findVertexClaudeProblem } from './strict-vertex-claude.ts'
 
-export type StrictFormat = 'openai' | 'anthropic' | 'bedrock' | 'cohere' | 'gemini' | 'vertex-claude'
+export type StrictFormat =
+  | 'openai'
+  | 'responses'
+  | 'anthropic'
+  | 'bedrock'
+  | 'cohere'
+  | 'gemini'
+  | 'vertex-claude'
 
 export interface StrictOptions {
   /** Matches the messages of errors that the test expects. */
@@ -29,6 +37,7 @@ interface Rejection {
 
 const paths: Readonly<Record<StrictFormat, RegExp>> = {
   openai: /\/chat\/completions$/,
+  responses: /\/responses$/,
   anthropic: /\/messages$/,
   bedrock: /\/converse(?:-stream)?$/,
   cohere: /\/chat$/,
@@ -48,8 +57,8 @@ function findRejection(
   body: Json,
   { headers, model = '' }: RequestFacts,
 ): Rejection | undefined {
-  if (format === 'openai') {
-    const problem = findOpenAIChatProblem(body)
+  if (format === 'openai' || format === 'responses') {
+    const problem = format === 'openai' ? findOpenAIChatProblem(body) : findOpenAIResponsesProblem(body)
     return (
       problem && { status: problem.status, body: { error: problem.error }, message: problem.error.message }
     )
