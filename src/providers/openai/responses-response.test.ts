@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 
 import { assemble, createCall, readResponse, readStreamPayloads } from '../contract.fixture.ts'
+import { ChunkCollector } from '../chunk-collector.ts'
 import { isObject, type Json } from '../json-fields.ts'
 import { findProvider } from '../registry.ts'
 import { parseUsage } from '../usage.ts'
@@ -96,6 +97,56 @@ describe('Responses translation', () => {
     const message = { type: 'message', content: [{ type: 'output_text', text: 'Hello.' }] }
     const pieces = [added({ type: 'message' }), delta('output_text', 'Hel'), delta('output_text', 'lo.')]
     assert.equal(assemble(translateEvents([...pieces, done(message), completed()])).text, 'Hello.')
+  })
+
+  test('reasoning – is signed with what is encrypted; parts of a summary are paragraphs', () => {
+    const summary = ['One.', 'Two.'].map((text) => ({ type: 'summary_text', text }))
+    const thought = { type: 'reasoning', summary, encrypted_content: 'gAAA' }
+    const part = (summary_index: number): Json =>
+      event('response.reasoning_summary_part.added', { output_index: 0, summary_index })
+    const piece = (text: string): Json => delta('reasoning_summary_text', text)
+    const pieces = [part(0), piece('One.'), part(1), piece('Two.')]
+    const detail = { type: 'reasoning.text', text: 'One.\n\nTwo.', signature: 'gAAA', index: 0 }
+    for (const events of [
+      [done(thought), completed()],
+      [added(thought), ...pieces, done(thought), completed()],
+    ]) {
+      const { reasoning, details } = assemble(translateEvents(events))
+      assert.equal(reasoning, 'One.\n\nTwo.')
+      assert.deepEqual(details, [{ ...detail, format: 'openai-responses-v1' }])
+    }
+    const hidden = { type: 'reasoning', summary: [] }
+    assert.deepEqual(assemble(translateEvents([done(hidden), completed()])).details, [])
+  })
+
+  test('citations and log probabilities – have their places in the chat format', () => {
+    const page = { url: 'https://example.com', title: 'Example', start_index: 0, end_index: 5 }
+    const annotations = [
+      { type: 'url_citation', ...page },
+      { type: 'file_citation', file_id: 'f' },
+    ]
+    const logprobs = [{ token: 'Hello', logprob: -0.1, bytes: [72], top_logprobs: [] }]
+    const content = [{ type: 'output_text', text: 'Hello', annotations, logprobs }]
+    const message = { type: 'message', content }
+    const streamed = [
+      event('response.output_text.delta', { output_index: 0, delta: 'Hello', logprobs }),
+      done(message),
+      completed(),
+    ]
+    const collector = new ChunkCollector()
+    for (const chunk of translateEvents(streamed)) collector.add(chunk)
+    const whole = { id: 'r', status: 'completed', output: [message], usage: counts }
+    for (const response of [
+      collector.completion(),
+      responsesTranslation.translateResponse(whole, call).response,
+    ]) {
+      assert.partialDeepStrictEqual(response['choices'], [
+        {
+          message: { content: 'Hello', annotations: [{ type: 'url_citation', url_citation: page }] },
+          logprobs: { content: logprobs },
+        },
+      ])
+    }
   })
 
   test('incomplete response – ends with its reason', () => {

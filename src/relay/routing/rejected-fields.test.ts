@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
+import { providerFor } from '../../providers/openai/spoken-apis.ts'
+import type { Spoken } from '../../providers/provider.ts'
 import { findProvider } from '../../providers/registry.ts'
 import { readMessagesRequest } from '../request/messages-request.ts'
 import { readChatRequest } from '../request/request-body.ts'
 import { rejectedField, type RejectedField } from './rejected-fields.ts'
+import { rejectsChat } from './responses-quirks.ts'
 import { upstreamErrorFromResponse } from './upstream-error.ts'
 
 const common = { model: 'm', messages: [{ role: 'user', content: 'Hi' }], stream: true }
@@ -27,16 +30,23 @@ const messages = readMessagesRequest(
   { headers: { version: undefined, beta: undefined }, isTokenCount: false },
 )
 
-/** What the relay leaves out after an error. */
+/** What the relay leaves out after an error. `providerName`: or a model of OpenAI that has no chat completions. */
 function leftOut(
   request: typeof chat | typeof messages,
   providerName: string,
   body: unknown,
-  options: { readonly status?: number; readonly maximumTokens?: number; readonly without?: string[] } = {},
+  options: {
+    readonly status?: number
+    readonly maximumTokens?: number
+    readonly without?: string[]
+    readonly speaks?: readonly Spoken[]
+  } = {},
 ): RejectedField | null {
-  const provider = findProvider(providerName)
+  const { status = 400, maximumTokens = null, without = [], speaks } = options
+  const settings = speaks ? { speaks } : {}
+  const provider =
+    findProvider(providerName) ?? providerFor({ provider: 'openai', settings }, providerName, undefined)
   assert.ok(provider)
-  const { status = 400, maximumTokens = null, without = [] } = options
   const bytes = Buffer.from(JSON.stringify(body))
   const error = upstreamErrorFromResponse(
     { status, bytes, retryAfter: null, errorType: null },
@@ -44,7 +54,7 @@ function leftOut(
   )
   const encoding = request.encodingFor(provider)
   const withoutFields = new Set(without)
-  return rejectedField(error, { body: encoding, provider, settings: {}, maximumTokens, withoutFields })
+  return rejectedField(error, { body: encoding, provider, settings, maximumTokens, withoutFields })
 }
 
 const withMessage = (message: string): object => ({ error: { message, type: 'invalid_request_error' } })
@@ -152,6 +162,54 @@ describe('rejectedField', () => {
     assert.deepEqual(leftOut(messages, 'openai-compatible', error), found)
     assert.deepEqual(leftOut(chat, 'openai-compatible', error, { maximumTokens: 50 }), found)
     assert.equal(leftOut(chat, 'openai-compatible', error), null)
+  })
+
+  test('chat completions that a model does not have – are replaced by the Responses API', () => {
+    const only = withMessage('This model is only supported in v1/responses and not in v1/chat/completions.')
+    const azure = withMessage('The chatCompletion operation does not work with the specified model, codex.')
+    const legacy = withMessage(
+      'This is not a chat model and thus not supported in the v1/chat/completions endpoint. Did you mean',
+    )
+    const toolsOnly = withMessage(
+      'Function tools with reasoning_effort are not supported for gpt-5.6-sol in /v1/chat/completions.',
+    )
+    const chatField = { field: 'chat/completions', isAlways: true }
+    for (const request of [chat, messages]) {
+      assert.deepEqual(leftOut(request, 'openai', only, { status: 404 }), chatField)
+      assert.deepEqual(leftOut(request, 'azure', azure), chatField)
+      assert.deepEqual(leftOut(request, 'openai', legacy, { status: 404 }), chatField)
+      assert.equal(leftOut(request, 'openai', toolsOnly)?.field, 'chat/completions with tools')
+      assert.equal(leftOut(request, 'groq', only, { status: 404 }), null, 'it speaks no other API')
+    }
+    assert.equal(leftOut(chat, 'openai', only, { without: ['chat/completions'] }), null)
+    const none = { status: 404, speaks: ['responses'] } as const
+    assert.deepEqual(leftOut(chat, 'vllm', { detail: 'Not Found' }, none), chatField)
+    assert.deepEqual(leftOut(chat, 'vllm', {}, { ...none, status: 405 }), chatField)
+    assert.equal(leftOut(chat, 'vllm', withMessage('The model `x` does not exist.'), none), null)
+    assert.equal(leftOut(chat, 'openai', { detail: 'Not Found' }, { status: 404 }), null)
+    assert.deepEqual(
+      [[], ['chat/completions'], ['chat/completions with tools']].flatMap((rejected) =>
+        [chat, messages].map((request) => rejectsChat(new Set(rejected), request)),
+      ),
+      [false, false, true, true, false, true],
+    )
+  })
+
+  test('what the relay adds to translated requests of the Responses API – is left out', () => {
+    const summary = { message: 'Your organization must be verified to generate reasoning summaries.' }
+    const named = { message: 'No.', param: 'reasoning.summary', code: 'unsupported_value' }
+    const include = withMessage('Encrypted content is not supported with this model.')
+    const foreign = { error: { message: 'Could not be verified.', code: 'invalid_encrypted_content' } }
+    for (const [body, field, isAlways] of [
+      [{ error: summary }, 'reasoning.summary', true],
+      [{ error: named }, 'reasoning.summary', true],
+      [include, 'include', true],
+      [foreign, 'reasoning_details', false],
+    ] as const) {
+      assert.deepEqual(leftOut(messages, 'o3-pro', body), { field, isAlways })
+      assert.notEqual(leftOut(messages, 'openai', body)?.field, field)
+      assert.notEqual(leftOut(messages, 'o3-pro', body, { without: [field] })?.field, field)
+    }
   })
 
   test('other errors – leave nothing out: the message must begin with the rejection', () => {
