@@ -6,14 +6,15 @@ import {
   recordingsOf,
   readStreamPayloads,
   readResponse,
+  responsesOnlyProvider,
 } from '../../../src/providers/contract.fixture.ts'
 import { findProvider } from '../../../src/providers/registry.ts'
 import type { Script } from './exchange.ts'
 import { respondWithEvents, respondWithJson } from './scripted-responses.ts'
 
-/** The folder of a provider's recorded responses. */
+/** The folder of a provider's recorded responses; `responses`: of OpenAI's Responses API. */
 export function recordingsFolder(provider: string): string {
-  const found = findProvider(provider)
+  const found = provider === 'responses' ? responsesOnlyProvider() : findProvider(provider)
   assert.ok(found)
   return recordingsOf(found)
 }
