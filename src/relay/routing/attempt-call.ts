@@ -26,6 +26,19 @@ export interface AttemptCall extends UpstreamCall {
   readonly onCollect?: ((tokens: number) => void) | undefined
 }
 
+/** A request as it was sent. */
+export type SentRequest = Pick<
+  AttemptCall,
+  'body' | 'provider' | 'settings' | 'maximumTokens' | 'withoutFields'
+>
+
+export interface RejectedField {
+  /** A hint (request-hints.ts), a field for the maximum of output tokens, or of responses-quirks.ts. */
+  readonly field: string
+  /** The upstream rejects it in every request, so that other callers' requests go without it, too. */
+  readonly isAlways: boolean
+}
+
 /** A call outside of failover: the request is sent as it is, and must be answered within this time. */
 export function singleCall(
   { baseUrl, settings, timeouts, proxy, added }: LiveUpstream,

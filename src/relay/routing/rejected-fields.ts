@@ -8,7 +8,7 @@ import type { RouteMaximumsTable } from '../../db/schema/schema.ts'
 import { parseBoundedJson } from '../../lib/json/bounded-json.ts'
 import { getString, isObject } from '../../providers/json-fields.ts'
 import { bothSamplings, hasHint, hintNamed } from '../../providers/request-hints.ts'
-import type { AttemptCall } from './attempt-call.ts'
+import type { RejectedField, SentRequest } from './attempt-call.ts'
 import { rejectedOfResponses } from './responses-quirks.ts'
 import type { UpstreamError } from './upstream-error.ts'
 
@@ -27,19 +27,6 @@ export interface UpstreamQuirks {
   addRejectedField(record: RejectedFieldRecord): void
   /** A response has shown whether a route obeys the maximum of output tokens: the next hold takes it into account. */
   observeMaximum(seen: RouteMaximumsTable): void
-}
-
-/** A request as it was sent. */
-export type SentRequest = Pick<
-  AttemptCall,
-  'body' | 'provider' | 'settings' | 'maximumTokens' | 'withoutFields'
->
-
-export interface RejectedField {
-  /** A hint (request-hints.ts), a field for the maximum of output tokens, or of responses-quirks.ts. */
-  readonly field: string
-  /** The upstream rejects it in every request, so that other callers' requests go without it, too. */
-  readonly isAlways: boolean
 }
 
 const rejectionCodes = new Set(['unsupported_parameter', 'unsupported_value', 'unknown_parameter'])

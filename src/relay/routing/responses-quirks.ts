@@ -6,7 +6,7 @@ import { responsesTranslation } from '../../providers/openai/responses-response.
 import { includeField, returnedReasoning, summaryField } from '../../providers/openai/responses-call.ts'
 import { findProvider, speaks } from '../../providers/registry.ts'
 import type { CallerRequest } from '../request/caller-format.ts'
-import type { RejectedField, SentRequest } from './rejected-fields.ts'
+import type { RejectedField, SentRequest } from './attempt-call.ts'
 import type { UpstreamError } from './upstream-error.ts'
 
 /** Among the fields that a model of an upstream rejects: chat completions, altogether or with tools. */
