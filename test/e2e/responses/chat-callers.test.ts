@@ -234,6 +234,41 @@ describe('Models of the Responses API alone', () => {
     assert.equal((await server.verify()).ok, true)
   })
 
+  test('Maximum below the API’s minimum – is raised, and not charged beyond what was asked', async () => {
+    const counted = { input_tokens: 20, output_tokens: 16, total_tokens: 36 }
+    const incomplete = { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }
+    native.next(respondWithJson(200, { id: 'r', ...incomplete, output: [], usage: counted }))
+    const response = await alice.post(chatRequest('pro', { max_tokens: 4 }))
+    assert.equal(native.requests.at(-1)?.json['max_output_tokens'], 16)
+    assert.partialDeepStrictEqual(await response.json(), { choices: [{ finish_reason: 'length' }] })
+    const record = await waitForRecord(alice, response)
+    // 20 input and 4 output tokens.
+    assert.equal(record.cost, '0.000072')
+  })
+
+  test('Deep research – searches with the search of chat, at its price', async () => {
+    await server.model('research', {
+      prices: { ...prices, per_search: '0.01' },
+      upstreams: [],
+      routes: [{ upstream: native.name, model: 'o4-mini-deep-research' }],
+    })
+    const page = { url: 'https://example.com', title: 'Example', start_index: 0, end_index: 4 }
+    const annotations = [{ type: 'url_citation', ...page }]
+    const message = { type: 'message', content: [{ type: 'output_text', text: 'Found', annotations }] }
+    const search = { type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'q' } }
+    const opened = { ...search, action: { type: 'open_page', url: page.url } }
+    const counted = { input_tokens: 20, output_tokens: 4, total_tokens: 24 }
+    const output = [search, opened, search, message]
+    native.next(respondWithJson(200, { id: 'r', status: 'completed', output, usage: counted }))
+    const response = await alice.post(chatRequest('research', { web_search_options: {} }))
+    assert.deepEqual(native.requests.at(-1)?.json['tools'], [{ type: 'web_search_preview' }])
+    assert.partialDeepStrictEqual(await response.json(), {
+      choices: [{ message: { annotations: [{ type: 'url_citation', url_citation: page }] } }],
+    })
+    const record = await waitForRecord(alice, response)
+    assert.deepEqual([record.searches, record.cost], [2, '0.020072'])
+  })
+
   test('Low balance – lowers the maximum', async () => {
     const poor = await server.account({ balance: '¥0.02' })
     assert.equal((await poor.post(chatRequest('pro', { max_tokens: 4000 }))).status, 200)
