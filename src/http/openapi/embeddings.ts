@@ -12,7 +12,7 @@ import {
   type Json,
 } from './schemas.ts'
 
-const tokens = { type: 'array', items: count }
+const tokens = { type: 'array', items: count, maxItems: 8192 }
 const request: Json = {
   ...object(
     {

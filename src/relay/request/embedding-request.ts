@@ -23,9 +23,10 @@ import {
 } from './restricted-fields.ts'
 import { TokenCounter } from './token-estimate.ts'
 
-/** OpenAI's maximums. */
+/** OpenAI's maximums. Texts are the provider's to count, whose tokenizer the relay does not have. */
 const maxInputs = 2048
 const maxTokenIds = 300_000
+const maxTokenIdsPerInput = 8192
 
 const format: CallerFormat = { ...openAIFormat, operation: 'embeddings', spoken: 'embeddings' }
 const knownFields = new KnownMembers(['model', 'input', 'encoding_format', 'stream'])
@@ -61,13 +62,24 @@ function readEmbeddingFields(body: Buffer, members: readonly JsonMember[]): Embe
     else if (parseMember(body, member) !== false) throw invalidField(key, 'absent: embeddings are no stream')
   }
   if (model === undefined) throw invalidModel()
-  const inputs = countPrompts(input, 'input')
-  if (inputs.tokens > maxTokenIds) throw invalidField('input', `at most ${maxTokenIds} token ids together`)
-  if (inputs.count > maxInputs) throw invalidField('input', `a list of at most ${maxInputs} inputs`)
+  const inputs = countInputs(input)
   if (encoding !== 'float' && encoding !== 'base64')
     throw invalidField('encoding_format', '`float` or `base64`')
   const found = restricted.length > 0 ? findRestricted(body, restricted) : noRestrictedFields
   return { model, inputs, encoding, restricted: found }
+}
+
+function countInputs(input: unknown): Prompts {
+  const inputs = countPrompts(input, 'input')
+  const { count, tokens, tokenCounts } = inputs
+  if (count > maxInputs) throw invalidField('input', `a list of at most ${maxInputs} inputs`)
+  const tooLong = tokenCounts.findIndex((length) => length > maxTokenIdsPerInput)
+  if (tooLong !== -1) {
+    const isList = Array.isArray(input) && Array.isArray(input[0])
+    throw invalidField(isList ? `input[${tooLong}]` : 'input', `at most ${maxTokenIdsPerInput} token ids`)
+  }
+  if (tokens > maxTokenIds) throw invalidField('input', `at most ${maxTokenIds} token ids together`)
+  return inputs
 }
 
 export class EmbeddingRequest extends ScannedRequest implements CallerRequest, NativeRequest {

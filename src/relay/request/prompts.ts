@@ -8,6 +8,8 @@ export interface Prompts {
   readonly texts: readonly string[]
   /** The token ids in all of them. */
   readonly tokens: number
+  /** The token ids of each; empty for texts. */
+  readonly tokenCounts: readonly number[]
 }
 
 const allowed = 'a non-empty text, a list of texts, a list of token ids, or a list of lists of token ids'
@@ -28,12 +30,21 @@ function isTokenList(value: unknown): value is readonly number[] {
 
 /** Throws `invalid_request` naming the field. */
 export function countPrompts(value: unknown, param: string): Prompts {
-  if (typeof value === 'string' && value !== '') return { count: 1, texts: [value], tokens: 0 }
+  if (typeof value === 'string' && value !== '') return ofTexts([value])
   if (!Array.isArray(value) || value.length === 0) throw invalidField(param, allowed)
   const list: readonly unknown[] = value
-  if (list.every((each) => typeof each === 'string' && each !== ''))
-    return { count: list.length, texts: list as readonly string[], tokens: 0 }
-  if (isTokenList(list)) return { count: 1, texts: [], tokens: list.length }
+  if (list.every((each) => typeof each === 'string' && each !== '')) return ofTexts(list as readonly string[])
+  if (isTokenList(list)) return ofTokens([list])
   if (!list.every(isTokenList)) throw invalidField(param, allowed)
-  return { count: list.length, texts: [], tokens: list.reduce((sum, ids) => sum + ids.length, 0) }
+  return ofTokens(list)
+}
+
+function ofTexts(texts: readonly string[]): Prompts {
+  return { count: texts.length, texts, tokens: 0, tokenCounts: [] }
+}
+
+function ofTokens(lists: readonly (readonly number[])[]): Prompts {
+  const tokenCounts = lists.map(({ length }) => length)
+  const tokens = tokenCounts.reduce((sum, count) => sum + count, 0)
+  return { count: lists.length, texts: [], tokens, tokenCounts }
 }

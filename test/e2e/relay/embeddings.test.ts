@@ -151,7 +151,9 @@ describe('Embeddings', () => {
       [{ input: [] }, 'input'],
       [{ input: ['a', ''] }, 'input'],
       [{ input: Array(2049).fill('a') }, 'input'],
-      [{ input: [Array(300_001).fill(1)] }, 'input'],
+      [{ input: Array(40).fill(Array(8000).fill(1)) }, 'input'],
+      [{ input: [[1], Array(8193).fill(1)] }, 'input[1]'],
+      [{ input: Array(8193).fill(1) }, 'input'],
       [{ encoding_format: 'int8' }, 'encoding_format'],
       [{ stream: true }, 'stream'],
       [{ service_tier: 'priority' }, 'service_tier'],
@@ -162,6 +164,31 @@ describe('Embeddings', () => {
     }
     const record = (await account.requests()).find(({ model }) => model === 'translated')
     assert.equal(Number(record?.cost ?? 0), 0)
+  })
+
+  test('Longest lists of token ids, and texts of any length – are sent', async () => {
+    const account = await server.account({ balance: '¥1' })
+    for (const input of [
+      [[1], Array(8192).fill(1)],
+      ['x', 'x'.repeat(500_000)],
+    ])
+      assert.equal((await embed(account, { input })).status, 200)
+  })
+
+  test('Text that is too long for the upstream – is its 400, and free', async () => {
+    const account = await server.account({ balance: '¥1' })
+    upstream.next(respondWithError(400))
+    assert.equal((await embed(account, { input: ['x'.repeat(500_000), 'y'] })).status, 400)
+    assert.deepEqual([await account.held(), await account.balance()], ['0', '1'])
+  })
+
+  test('Fallback model – serves no embeddings', async () => {
+    await createModel('alone', [upstream.id], { fallbacks: ['two'] })
+    const account = await server.account({ balance: '¥1' })
+    upstream.next(respondWithError(500))
+    const response = await embed(account, { model: 'alone' })
+    assert.equal(response.status, 503)
+    assert.equal((await waitForRecord(account, response)).attempts.length, 1)
   })
 
   test('Upstream that fails – is replaced by another route of the same model', async () => {
