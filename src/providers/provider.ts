@@ -224,6 +224,14 @@ export function modelListRequest({ url, headers, parseNames }: ModelListRequest)
   return { url, headers: [acceptJson, userAgent, ...headers], parseNames }
 }
 
+/** How a provider continues texts. */
+export interface CompletionsFormat {
+  /** Throws `UnsupportedFeatureError`. */
+  readonly buildRequest: (call: UpstreamCall) => OutgoingRequest
+  /** Translates into OpenAI's format; absent for providers that have it. */
+  readonly translation?: Translation
+}
+
 /** How a provider makes embeddings. */
 export interface EmbeddingsFormat {
   /** The most inputs of one call. A request with more is sent in several calls, in order. */
@@ -250,8 +258,8 @@ export interface Provider {
   readonly forModel?: (model: string) => Provider | undefined
   /** Throws `UnsupportedFeatureError`. */
   buildRequest(call: UpstreamCall): OutgoingRequest
-  /** Builds a request of the legacy completions; absent for providers that have none. */
-  readonly buildCompletionRequest?: (call: UpstreamCall) => OutgoingRequest
+  /** Legacy completions; absent for providers that have none. */
+  readonly completions?: CompletionsFormat
   /** Absent for providers that have none. */
   readonly embeddings?: EmbeddingsFormat
   /** Builds a request of the Responses API: from the caller's `native` request, or translated from the OpenAI format. */

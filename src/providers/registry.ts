@@ -5,6 +5,7 @@
 import { anthropic } from './anthropic/anthropic.ts'
 import { azure } from './openai/azure.ts'
 import { bedrock } from './bedrock/bedrock.ts'
+import { mistral } from './openai/mistral.ts'
 import { openAICompatibleProvider } from './openai/openai-format.ts'
 import { cohere } from './cohere/cohere.ts'
 import { gemini } from './google/gemini.ts'
@@ -37,8 +38,8 @@ export const providers: readonly Provider[] = [
     name: 'deepseek',
     title: 'DeepSeek',
     baseUrl: 'https://api.deepseek.com/v1',
-    // Completions are a beta (DeepSeek, "FIM completion").
-    completionsUrl: ({ baseUrl }) => `${baseUrl.replace(/\/v1$/, '/beta')}/completions`,
+    // Completions are a beta (DeepSeek, "FIM completion"); the documented base URLs end with `/v1` or without a path.
+    completionsUrl: ({ baseUrl }) => `${baseUrl.replace(/(?:\/v1|\/beta)?$/, '/beta')}/completions`,
   }),
   openAICompatibleProvider({
     name: 'qwen',
@@ -54,7 +55,7 @@ export const providers: readonly Provider[] = [
   openAICompatible('hunyuan', 'Hunyuan (Tencent)', 'https://api.hunyuan.cloud.tencent.com/v1'),
   openAICompatible('minimax', 'MiniMax', 'https://api.minimax.chat/v1'),
   openAICompatible('siliconflow', 'SiliconFlow', 'https://api.siliconflow.cn/v1'),
-  openAICompatible('mistral', 'Mistral', 'https://api.mistral.ai/v1'),
+  mistral,
   openAICompatible('groq', 'Groq', 'https://api.groq.com/openai/v1'),
   openAICompatibleProvider({
     name: 'xai',

@@ -23,6 +23,7 @@ const request: Json = {
       max_tokens: { type: 'integer', minimum: 0, default: 16 },
       n: { type: 'integer', minimum: 1, maximum: 128 },
       best_of: { type: 'integer', minimum: 1, maximum: 128 },
+      echo: { type: ['boolean', 'null'] },
       stream: { type: 'boolean' },
       stream_options: object({ include_usage: { type: 'boolean' } }, []),
     },

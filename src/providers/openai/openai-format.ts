@@ -129,12 +129,12 @@ export function openAICompatibleProvider(preset: OpenAICompatiblePreset): Provid
         body: encodeBody(preset, call),
       }
     },
-    buildCompletionRequest(call: UpstreamCall): OutgoingRequest {
-      return {
+    completions: {
+      buildRequest: (call) => ({
         url: preset.completionsUrl?.(call) ?? `${call.baseUrl}/completions`,
         headers: requestHeaders(preset, call),
         body: encodeBody(preset, call),
-      }
+      }),
     },
     embeddings: {
       maxInputs,

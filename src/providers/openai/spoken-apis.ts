@@ -44,14 +44,14 @@ function variantOf(provider: Provider, api: Spoken | 'chat'): Provider {
 }
 
 function createVariant(provider: Provider, api: Spoken | 'chat'): Provider {
-  const { buildResponsesRequest, embeddings, buildCompletionRequest } = provider
+  const { buildResponsesRequest, embeddings, completions } = provider
   if (api === 'responses' || api === 'chat') {
     if (!buildResponsesRequest) return provider
     const translated = { ...provider, buildRequest: buildResponsesRequest, translation: responsesTranslation }
     return api === 'chat' ? translated : { ...translated, nativeFormat: api }
   }
   if (api === 'completions')
-    return { ...provider, buildRequest: buildCompletionRequest ?? (() => rejectCall(withoutCompletions)) }
+    return { ...provider, ...(completions ?? { buildRequest: () => rejectCall(withoutCompletions) }) }
   if (!embeddings) return { ...provider, buildRequest: () => rejectCall(withoutEmbeddings) }
   const { buildRequest } = embeddings
   return { ...provider, nativeFormat: api, buildRequest, translation: embeddingsTranslation(embeddings) }

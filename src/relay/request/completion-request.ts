@@ -1,6 +1,7 @@
 /**
  * A request of OpenAI's legacy completions (`POST /v1/completions`): validated where the relay depends on it, and sent to
- * upstreams with OpenAI's format under the same path. Providers with a format of their own have no such operation.
+ * upstreams with OpenAI's format under the same path, and to Mistral as completions of code. Other providers with a format
+ * of their own have no such operation.
  */
 import { apiError } from '../../errors.ts'
 import type { JsonMember } from '../../lib/json/json-scanner.ts'
@@ -40,12 +41,20 @@ const bounds: ReadonlyMap<string, NumberBounds> = new Map([
   ['n', { min: 1, max: 128, isInteger: true }],
   ['best_of', { min: 1, max: 128, isInteger: true }],
 ])
-const knownFields = new KnownMembers([...bounds.keys(), 'model', 'prompt', 'stream', 'stream_options'])
+const knownFields = new KnownMembers([
+  ...bounds.keys(),
+  'model',
+  'prompt',
+  'stream',
+  'stream_options',
+  'echo',
+])
 const nullByte = 0x6e
 
 interface CompletionFields {
   readonly model: string
   readonly stream: boolean
+  readonly echo: boolean
   readonly maximum: number
   /** Results that the provider writes for each prompt. */
   readonly results: number
@@ -61,6 +70,7 @@ export function readCompletionRequest(body: Buffer): CompletionRequest {
 function readCompletionFields(body: Buffer, members: readonly JsonMember[]): CompletionFields {
   let model: string | undefined
   let stream = false
+  let echo = false
   const numbers = new Map<string, number | undefined>()
   const restricted: JsonMember[] = []
   for (const member of members) {
@@ -71,6 +81,7 @@ function readCompletionFields(body: Buffer, members: readonly JsonMember[]): Com
     else if (rule !== null) restricted.push(member)
     else if (key === 'model') model = parseModel(body, member)
     else if (key === 'stream') stream = parseBoolean(body, member)
+    else if (key === 'echo') echo = parseBoolean(body, member)
     else numbers.set(key, parseNumber(body, member, bounds.get(key)))
   }
   if (model === undefined) throw invalidModel()
@@ -78,7 +89,7 @@ function readCompletionFields(body: Buffer, members: readonly JsonMember[]): Com
   if (bestOf > 1 && bestOf < n) throw invalidField('best_of', 'at least `n`')
   const found = restricted.length > 0 ? findRestricted(body, restricted) : noRestrictedFields
   const maximum = numbers.get('max_tokens') ?? defaultMaximum
-  return { model, stream, maximum, results: Math.max(n, bestOf), restricted: found }
+  return { model, stream, echo, maximum, results: Math.max(n, bestOf), restricted: found }
 }
 
 function parseStreamOptions(options: unknown, stream: boolean): Json {
@@ -95,6 +106,8 @@ export class CompletionRequest extends ScannedRequest implements CallerRequest {
   readonly stream: boolean
   readonly n: number
   readonly maxOutputTokens: number
+  /** The maximum that is sent. */
+  readonly maximum: number
   readonly restricted: readonly RestrictedField[]
   readonly streamOptions: Json
   readonly #prompts: Prompts
@@ -106,7 +119,10 @@ export class CompletionRequest extends ScannedRequest implements CallerRequest {
     this.model = fields.model
     this.stream = fields.stream
     this.n = this.#prompts.count * fields.results
-    this.maxOutputTokens = fields.maximum
+    this.maximum = fields.maximum
+    // A prompt that is repeated in the response passes like output.
+    const echoed = fields.echo ? Math.ceil(this.inputTokens() / this.#prompts.count) : 0
+    this.maxOutputTokens = fields.maximum + echoed
     this.restricted = fields.restricted
     this.streamOptions = parseStreamOptions(parsed['stream_options'], fields.stream)
   }
@@ -127,11 +143,13 @@ export class CompletionRequest extends ScannedRequest implements CallerRequest {
 class CompletionEncoding implements RequestEncoding {
   readonly isPassthrough = false
   readonly maxOutputField = 'max_tokens'
+  readonly callerMaximumTokens: number
   readonly stream: boolean
   readonly #request: CompletionRequest
 
   constructor(request: CompletionRequest) {
     this.stream = request.stream
+    this.callerMaximumTokens = request.maximum
     this.#request = request
   }
 
@@ -140,11 +158,11 @@ class CompletionEncoding implements RequestEncoding {
   }
 
   encode({ model, maximum, withoutFields, extra }: BodyEdits): Buffer[] {
-    const { maxOutputTokens, streamOptions } = this.#request
+    const { streamOptions } = this.#request
     const changes = new Map<string, string>()
     for (const [key, value] of Object.entries(extra ?? {})) changes.set(key, JSON.stringify(value))
     changes.set('model', JSON.stringify(model))
-    changes.set('max_tokens', String(Math.min(maxOutputTokens, maximum?.tokens ?? Infinity)))
+    changes.set('max_tokens', String(Math.min(this.callerMaximumTokens, maximum?.tokens ?? Infinity)))
     const hasNoOptions = withoutFields?.has('stream_options') ?? false
     if (this.stream && !hasNoOptions)
       changes.set('stream_options', JSON.stringify({ ...streamOptions, include_usage: true }))

@@ -10,7 +10,7 @@ import { eventually, readError, waitForRecord } from '../../support/client/respo
 import { chatRequest, readPayloads, type Account, type PostOptions } from '../../support/server/account.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import type { Exchange, Script } from '../../support/upstream/exchange.ts'
-import { neverRespond } from '../../support/upstream/fault-injection.ts'
+import { neverRespond, pauseAfter } from '../../support/upstream/fault-injection.ts'
 import { respondWith, respondWithEvents, respondWithJson } from '../../support/upstream/scripted-responses.ts'
 
 const server = await sharedTestServer()
@@ -114,6 +114,45 @@ describe('Completions', () => {
     }
   })
 
+  test('Other fields – pass unchanged, and so do the probabilities of a response', async () => {
+    const account = await server.account({ balance: '¥1' })
+    const fields = { suffix: '!', logprobs: 5, echo: false, stop: ['x'], user: 'u', logit_bias: { 7: 1 } }
+    const logprobs = {
+      tokens: ['The'],
+      token_logprobs: [-0.5],
+      top_logprobs: [{ The: -0.5 }],
+      text_offset: [0],
+    }
+    const choices = [{ text: 'The', index: 0, logprobs, finish_reason: 'stop' }]
+    const scored = completionOf({ choices, usage })
+    upstream.next(respondWithJson(200, scored))
+    const response = await complete(account, { ...fields, max_tokens: 0 })
+    assert.equal(await response.text(), JSON.stringify(scored))
+    const { model, prompt, max_tokens, ...sent } = upstream.requests.at(-1)?.json ?? {}
+    assert.deepEqual([model, prompt, max_tokens], ['instruct', 'Invent a holiday.', 0])
+    assert.deepEqual(sent, fields)
+  })
+
+  test('Echo of a long prompt – is held like output, and does not end the stream', async () => {
+    const account = await server.account({ balance: '¥1' })
+    const prompt = 'word '.repeat(2000)
+    const echoed = { prompt_tokens: 2000, completion_tokens: 1, total_tokens: 2001 }
+    const events = [chunk(prompt), chunk(' end', 'length')]
+    const all = [...events, JSON.stringify(completionOf({ choices: [], usage: echoed })), '[DONE]']
+    const isEchoed = Promise.withResolvers<void>()
+    upstream.next(pauseAfter(1, isEchoed.promise, respondWithEvents(all)))
+    const response = await complete(account, { prompt, echo: true, stream: true })
+    let received = ''
+    for await (const text of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+      received += text
+      if (received.includes('word ')) isEchoed.resolve()
+    }
+    assert.equal(received, [...events, '[DONE]'].map((each) => `data: ${each}\n\n`).join(''))
+    assert.equal(upstream.requests.at(-1)?.json['max_tokens'], 16)
+    const record = await waitForRecord(account, response)
+    assert.deepEqual([record.outcome, record.completion_tokens, record.cost], ['ok', 1, '0.004008'])
+  })
+
   test('Invalid fields – are 400 with their name', async () => {
     const account = await server.account({ balance: '¥1' })
     for (const [fields, param] of [
@@ -123,6 +162,7 @@ describe('Completions', () => {
       [{ max_tokens: -1 }, 'max_tokens'],
       [{ n: 3, best_of: 2 }, 'best_of'],
       [{ stream_options: {} }, 'stream_options'],
+      [{ echo: 1 }, 'echo'],
     ] as const) {
       const response = await complete(account, fields)
       assert.deepEqual([response.status, (await readError(response)).param], [400, param])
