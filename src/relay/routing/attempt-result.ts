@@ -1,5 +1,7 @@
 import type { UpstreamStream } from '../streaming/upstream-stream.ts'
+import type { UsageMeter } from '../streaming/usage-meter.ts'
 import type { BufferedResponse } from './buffered-response.ts'
+import type { ServedResponse } from './served-response.ts'
 import type { UpstreamError } from './upstream-error.ts'
 
 /** The outcome of a call: a whole response, a stream that has begun, or why there is neither. */
@@ -7,3 +9,29 @@ export type AttemptResult =
   | BufferedResponse
   | { readonly kind: 'stream'; readonly stream: UpstreamStream }
   | { readonly kind: 'error'; readonly error: UpstreamError }
+
+/** A request at one upstream, whether it takes one call or several. */
+export interface Attempt {
+  readonly result: Promise<AttemptResult>
+  /** Milliseconds since it began. */
+  readonly ageMs: number
+  /** Milliseconds from the call to the first content of a stream; `null`: there is none yet. */
+  readonly firstContentMs: number | null
+  /** The upstream's status; `null` until its response starts. */
+  readonly status: number | null
+  /** It was canceled although the upstream had begun a response with 2xx. */
+  readonly wasCanceledInResponse: boolean
+  /** The id under which the upstream knows the call; `undefined`: it sent none. */
+  readonly upstreamRequestId: string | undefined
+  /** What the upstream has said about its response. */
+  readonly served: ServedResponse
+  /** `null`: it is no stream that is collected. */
+  readonly collectedMeter: UsageMeter | null
+  /** Sends the request; `result` resolves with the outcome. */
+  send(): void
+  /** Cancels what is not complete; a pending `result` resolves with an error. */
+  destroy(): void
+  /** Absent, as the next one: there are no streams. */
+  pause?(): void
+  resume?(): void
+}

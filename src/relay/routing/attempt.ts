@@ -12,7 +12,7 @@ import {
 } from '../../lib/http-client/http-client.ts'
 import type { AttemptDeps } from '../request-context.ts'
 import type { AttemptCall } from './attempt-call.ts'
-import type { AttemptResult } from './attempt-result.ts'
+import type { Attempt, AttemptResult } from './attempt-result.ts'
 import { secretsOf } from './secrets.ts'
 import { upstreamError, type UpstreamError } from './upstream-error.ts'
 import { upstreamRequestId } from './failure-details.ts'
@@ -24,7 +24,7 @@ import {
 import { getAccessToken, discardAccessToken } from './access-token.ts'
 import { UpstreamStream } from '../streaming/upstream-stream.ts'
 import type { UsageMeter } from '../streaming/usage-meter.ts'
-import { readBufferedResponse } from './buffered-response.ts'
+import { readBufferedResponse, type ReceivedResponse } from './buffered-response.ts'
 import { maxErrorBodyBytes, ReceivedBody } from './received-body.ts'
 import { servedResponse, type ServedResponse } from './served-response.ts'
 import { withAddedFields } from '../../providers/added-fields.ts'
@@ -35,8 +35,11 @@ const lingerMs = 2000
 /** How many times larger than a buffered response a stream may be: each token comes in an event of its own. */
 const streamOverhead = 4
 
-export class UpstreamAttempt implements ResponseHandler {
+type ResponseReader = (received: ReceivedResponse, call: AttemptCall, now: number) => AttemptResult
+
+export class UpstreamAttempt implements Attempt, ResponseHandler {
   #call: AttemptCall
+  readonly #read: ResponseReader
   readonly #deps: AttemptDeps
   readonly #resolve: (result: AttemptResult) => void
   readonly result: Promise<AttemptResult>
@@ -55,9 +58,10 @@ export class UpstreamAttempt implements ResponseHandler {
   /** It was destroyed before it was over. */
   #isCanceled = false
 
-  constructor(deps: AttemptDeps, call: AttemptCall) {
+  constructor(deps: AttemptDeps, call: AttemptCall, read: ResponseReader = readBufferedResponse) {
     this.#deps = deps
     this.#call = call
+    this.#read = read
     const { promise, resolve } = Promise.withResolvers<AttemptResult>()
     this.result = promise
     this.#resolve = resolve
@@ -185,11 +189,10 @@ export class UpstreamAttempt implements ResponseHandler {
       this.#onStreamEnd()
       return
     }
-    if (this.#sendNextPart()) return
     this.#isOver = true
     const [status, bytes] = [this.status ?? 0, this.#body.bytes()]
     const received = { status, bytes, headerSection: this.#headerSection }
-    const result = readBufferedResponse(received, this.#call, this.#deps.now())
+    const result = this.#read(received, this.#call, this.#deps.now())
     if (result.kind === 'buffered') this.#identity = result.identity
     if (
       this.#call.provider.buildTokenRequest &&
@@ -198,18 +201,6 @@ export class UpstreamAttempt implements ResponseHandler {
     )
       discardAccessToken(this.#call)
     this.#resolve(result)
-  }
-
-  /** A request of several calls is over after the last one, or the first that fails. */
-  #sendNextPart(): boolean {
-    const { part = 0, body, timeouts, token } = this.#call
-    if (this.status !== 200 || part + 1 >= (body.parts ?? 1)) return false
-    this.#body.endPart()
-    this.#call = { ...this.#call, part: part + 1 }
-    this.#decoded = null
-    this.#restartTimer(timeouts.answerMs)
-    this.#sendRequest(token)
-    return true
   }
 
   onFail(failure: ConnectionFailure): void {

@@ -8,8 +8,8 @@ import { providerFor } from '../../providers/openai/spoken-apis.ts'
 import { addBill, type AttemptRecord } from './attempt-record.ts'
 import { addFailureDetails } from './failure-details.ts'
 import { boundTimeouts, type AttemptCall, type RejectedField } from './attempt-call.ts'
-import type { AttemptResult } from './attempt-result.ts'
-import { UpstreamAttempt } from './attempt.ts'
+import type { Attempt, AttemptResult } from './attempt-result.ts'
+import { createAttempt } from './batched-attempt.ts'
 import type { Bill, ServedRequest } from '../bill.ts'
 import type { CallerRequest } from '../request/caller-format.ts'
 import { toolsWithPrice } from '../request/hosted-tools.ts'
@@ -34,12 +34,14 @@ const probeWait = { minMs: 3000, defaultMs: 10_000, latencyFactor: 4 } as const
 export class Failover implements ServedRequest {
   readonly #deps: RelayDeps
   readonly #context: RelayContext
+  readonly request: CallerRequest
+  readonly model: PricedModel
   readonly loweredMaximum: number | null
   #selector: UpstreamSelector | null = null
   readonly attempts: AttemptRecord[] = []
   readonly errors: UpstreamError[] = []
   /** The attempt that is running, or has got a response. */
-  attempt: UpstreamAttempt | null = null
+  attempt: Attempt | null = null
   #candidate: Candidate | null = null
   #call: AttemptCall | null = null
   #startedAt = 0
@@ -54,6 +56,8 @@ export class Failover implements ServedRequest {
   constructor(deps: RelayDeps, context: RelayContext, maximumTokens: number | null) {
     this.#deps = deps
     this.#context = context
+    this.request = context.request
+    this.model = context.model
     this.loweredMaximum = maximumTokens
   }
 
@@ -68,14 +72,6 @@ export class Failover implements ServedRequest {
   /** If the caller disconnects, the response is read on for the bill. */
   get drainsOnAbort(): boolean {
     return this.#candidate?.route.upstream.onAbort === 'drain'
-  }
-
-  get request(): CallerRequest {
-    return this.#context.request
-  }
-
-  get model(): PricedModel {
-    return this.#context.model
   }
 
   get servedModel(): PricedModel {
@@ -178,7 +174,7 @@ export class Failover implements ServedRequest {
   }
 
   /** Sends the request without these fields of the relay's own. `null`: the provider is unknown. */
-  #send(candidate: Candidate, rejected: readonly RejectedField[]): UpstreamAttempt | null {
+  #send(candidate: Candidate, rejected: readonly RejectedField[]): Attempt | null {
     const { route, model, credential } = candidate
     const { upstream, upstreamModel } = route
     const { request } = this.#context
@@ -212,7 +208,7 @@ export class Failover implements ServedRequest {
       proxy: upstream.proxy,
       onCollect: body.isCollected && markCollected(this.#deps.ledger, this.#context),
     }
-    this.attempt = new UpstreamAttempt(this.#deps, this.#call)
+    this.attempt = createAttempt(this.#deps, this.#call)
     this.attempt.send()
     return this.attempt
   }
@@ -223,7 +219,7 @@ export class Failover implements ServedRequest {
     return { kind: 'error', error }
   }
 
-  #record({ route }: Candidate, attempt: UpstreamAttempt, result: AttemptResult): AttemptResult {
+  #record({ route }: Candidate, attempt: Attempt, result: AttemptResult): AttemptResult {
     const isError = result.kind === 'error'
     this.#latencyMs = attempt.ageMs
     const record: AttemptRecord = {

@@ -1,15 +1,12 @@
 /** The body of a response that is read to its end before any of it is sent on. */
 
-import { joinedParts } from '../../providers/embeddings.ts'
-
 /** At most this much of an error's body is read. */
 export const maxErrorBodyBytes = 65_536
 /** The time-out of a body restarts each time this many bytes have arrived: byte by byte is no progress. */
 const minProgressBytes = 1024
 
 export class ReceivedBody {
-  #chunks: Buffer[] = []
-  readonly #parts: Buffer[] = []
+  readonly #chunks: Buffer[] = []
   #progressBytes = 0
   /** The bytes that have arrived. */
   length = 0
@@ -27,20 +24,8 @@ export class ReceivedBody {
     this.#chunks.push(Buffer.from(chunk))
   }
 
-  /** What was kept is the response to one of several calls. */
-  endPart(): void {
-    this.#parts.push(this.#kept())
-    this.#chunks = []
-  }
-
-  /** What was kept; if there were parts, a JSON object with all of them. */
+  /** What was kept. */
   bytes(): Buffer {
-    if (this.#parts.length === 0) return this.#kept()
-    const parts = [...this.#parts, this.#kept()].map(String).join(',')
-    return Buffer.from(`{"${joinedParts}":[${parts}]}`)
-  }
-
-  #kept(): Buffer {
     const [first] = this.#chunks
     return this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks)
   }

@@ -175,11 +175,11 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
   }
 
   onFull(): void {
-    this.#failover.attempt?.pause()
+    this.#failover.attempt?.pause?.()
   }
 
   onWritable(): void {
-    this.#failover.attempt?.resume()
+    this.#failover.attempt?.resume?.()
   }
 
   onDisconnect(): void {
