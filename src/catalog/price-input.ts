@@ -1,17 +1,17 @@
 /** Prices in the API: decimal strings per 1,000 tokens, amounts per unit, and factors. */
 import { type ApiError, invalidField } from '../errors.ts'
 import { textRates, type TokenRates, type UnitPrices } from '../providers/price-units.ts'
-import {
-  formatAmount,
-  formatFactor,
-  formatPrice,
-  parseAmount,
-  parseFactor,
-  parsePrice,
-} from '../lib/money.ts'
+import { formatAmount, formatFactor, formatPrice, parseFactor, parsePrice } from '../lib/money.ts'
 import { snakeCase } from '../db/audit-changes.ts'
 import { modalityNames, parseServiceTier, type Modality } from '../providers/usage.ts'
 import type { Price } from './prices.ts'
+import {
+  checkEntries,
+  parseNonNegativeAmount,
+  parseToolPrices,
+  toDecimalTools,
+  type DecimalTools,
+} from './tool-price-input.ts'
 
 /** Decimal strings per 1,000 tokens. */
 export interface DecimalRates extends Partial<Record<Modality, string | null | undefined>> {
@@ -27,7 +27,7 @@ export interface DecimalRates extends Partial<Record<Modality, string | null | u
 export interface DecimalPrices extends DecimalRates {
   readonly perRequest?: string | null | undefined
   readonly perSearch?: string | null | undefined
-  readonly perToolCall?: Readonly<Record<string, string>> | null | undefined
+  readonly perToolCall?: DecimalTools | null | undefined
   readonly above?: readonly (DecimalRates & { readonly inputTokens: number })[] | null | undefined
   readonly serviceTiers?: Readonly<Record<string, string>> | null | undefined
 }
@@ -51,12 +51,6 @@ const freePrice: Price = {
 
 export function pricesRequired(param = 'prices'): ApiError {
   return invalidField(param, 'is required, or {"free": true}')
-}
-
-function parseNonNegativeAmount(text: string, param: string): bigint {
-  const nanos = parseAmount(text, param)
-  if (nanos >= 0n) return nanos
-  throw invalidField(param, 'must not be negative')
 }
 
 function parseOptionalAmount(text: string | null | undefined, param: string): bigint | null {
@@ -114,17 +108,9 @@ function parseAbove(prices: DecimalPrices, param: string): UnitPrices {
   return { above: ascending }
 }
 
-const maxNames = 32
-const toolPattern = /^[a-z][a-z0-9_]{0,63}$/
-
-function checkedNames(record: object, param: string): void {
-  if (Object.keys(record).length > maxNames)
-    throw invalidField(param, `must have at most ${maxNames} entries`)
-}
-
 function parseTiers(tiers: DecimalPrices['serviceTiers'], param: string): UnitPrices {
   if (!tiers || Object.keys(tiers).length === 0) return {}
-  checkedNames(tiers, param)
+  checkEntries(tiers, param)
   const parsed = Object.entries(tiers).map(([name, factor]) => {
     const tier = parseServiceTier(name)
     if (tier === undefined)
@@ -134,16 +120,6 @@ function parseTiers(tiers: DecimalPrices['serviceTiers'], param: string): UnitPr
   if (new Set(parsed.map(([tier]) => tier)).size < parsed.length)
     throw invalidField(param, 'must not name both fast and priority, which are the same')
   return { serviceTiers: Object.fromEntries(parsed) }
-}
-
-function parseTools(tools: DecimalPrices['perToolCall'], param: string): UnitPrices {
-  if (!tools || Object.keys(tools).length === 0) return {}
-  checkedNames(tools, param)
-  const parsed = Object.entries(tools).map(([name, amount]) => {
-    if (!toolPattern.test(name)) throw invalidField(`${param}.${name}`, 'is not the name of a tool')
-    return [name, parseNonNegativeAmount(amount, `${param}.${name}`)] as const
-  })
-  return { perToolCall: Object.fromEntries(parsed) }
 }
 
 /** Throws 400 naming the component below `param`. Explicit zeros are a price like any other. */
@@ -156,7 +132,7 @@ export function toPrice(input: PriceInput, param = 'prices'): Price {
     perSearch: parseOptionalAmount(input.perSearch, `${param}.per_search`),
     ...parseAbove(input, `${param}.above`),
     ...parseTiers(input.serviceTiers, `${param}.service_tiers`),
-    ...parseTools(input.perToolCall, `${param}.per_tool_call`),
+    ...parseToolPrices(input.perToolCall, `${param}.per_tool_call`),
   }
 }
 
@@ -196,7 +172,7 @@ export function toDecimalPrices(price: Price): DecimalPrices | { readonly free: 
         }
       : {}),
     ...(serviceTiers ? { serviceTiers: mapValues(serviceTiers, formatFactor) } : {}),
-    ...(perToolCall ? { perToolCall: mapValues(perToolCall, formatAmount) } : {}),
+    ...(perToolCall ? { perToolCall: toDecimalTools(perToolCall) } : {}),
   }
 }
 

@@ -2,7 +2,7 @@
  * The most that tokens can cost before it is known what kinds they are, which of several prices applies, and which service
  * tier serves the request: what a hold covers.
  */
-import { modalities, modalityNames, type Modality } from '../providers/usage.ts'
+import { modalities, modalityNames, type ImageToolTokens, type Modality } from '../providers/usage.ts'
 import { tierFactor, type Price, type TokenRates } from './price.ts'
 
 /** What a request asks for beside text at the default tier. */
@@ -12,7 +12,22 @@ export interface HoldTerms {
   /** Kinds of tokens that the request may cause; of images and audio in the input and the output. */
   readonly modality?: readonly Modality[]
   /** The dearest tool that the provider may run: how many of its calls are held at first. */
-  readonly tool?: { readonly name: string; readonly calls: number }
+  readonly tool?: ToolTerms & { readonly calls: number }
+}
+
+/** What a call costs: the fee of this name in `perToolCall`, or these tokens of images, whichever is more. */
+export interface ToolTerms {
+  readonly name: string
+  readonly tokens?: ImageToolTokens
+}
+
+/** What the cost of a call depends on. */
+interface CallTerms {
+  readonly price: Price
+  readonly factorPpm: number
+  /** The estimate, as for `boundOf`. */
+  readonly inputTokens: number
+  readonly terms?: HoldTerms | undefined
 }
 
 /** Nano-yuan per million tokens; `perRequest` is nano-yuan. */
@@ -78,26 +93,31 @@ function withModality(
 }
 
 /** The fees of this many web searches, and of the calls of tools, in nanos. */
-export function feesToHold(price: Price, searches: number, factorPpm: number, terms?: HoldTerms): bigint {
-  const { name = '', calls = 0 } = terms?.tool ?? {}
-  return scaled(BigInt(searches) * (price.perSearch ?? 0n) + BigInt(calls) * toolFee(price, name), factorPpm)
+export function feesToHold(held: CallTerms, searches: number): bigint {
+  const { price, factorPpm, terms } = held
+  const calls = terms?.tool ? BigInt(terms.tool.calls) * callCost(held, terms.tool) : 0n
+  return scaled(BigInt(searches) * (price.perSearch ?? 0n) + calls, factorPpm)
 }
 
 /** The fees of further calls in a stream: of the tool that its hold names, else of web searches. */
-export function feesOfCalls(
-  {
-    price,
-    factorPpm,
-    terms,
-  }: { readonly price: Price; readonly factorPpm: number; readonly terms?: HoldTerms | undefined },
-  calls: number,
-): bigint {
-  const fee = terms?.tool ? toolFee(price, terms.tool.name) : (price.perSearch ?? 0n)
-  return scaled(BigInt(calls) * fee, factorPpm)
+export function feesOfCalls(held: CallTerms, calls: number): bigint {
+  const { price, factorPpm, terms } = held
+  const cost = terms?.tool ? callCost(held, terms.tool) : (price.perSearch ?? 0n)
+  return scaled(BigInt(calls) * cost, factorPpm)
 }
 
-function toolFee({ perToolCall }: Price, name: string): bigint {
-  return (perToolCall && Object.hasOwn(perToolCall, name) ? perToolCall[name] : undefined) ?? 0n
+const imageTokens: readonly Modality[] = ['inputImage', 'outputImage']
+
+/** The most that a call costs, in nanos before the account's factor. */
+export function callCost(
+  { price, inputTokens, terms }: Omit<CallTerms, 'factorPpm'>,
+  { name, tokens }: ToolTerms,
+): bigint {
+  const { perToolCall } = price
+  const fee = (perToolCall && Object.hasOwn(perToolCall, name) ? perToolCall[name] : undefined) ?? 0n
+  if (!tokens) return fee
+  const bound = { ...boundOf(price, inputTokens, { ...terms, modality: imageTokens }), perRequest: 0n }
+  return larger(fee, maxCostOf(bound, tokens.input, tokens.output, Number(million)))
 }
 
 function scaled(fees: bigint, factorPpm: number): bigint {

@@ -108,7 +108,7 @@ export function heldTokensToCount(options: HoldOptions, outputTokens: number): n
 export function sizeOfHold(options: HoldOptions, available: bigint): HoldSize | null {
   const { price, factorPpm, inputTokens, results, searches, mode, maximum, requestedTokens } = options
   const costBound = boundOf(price, inputTokens, options.terms)
-  const fees = feesToHold(price, searches, factorPpm, options.terms)
+  const fees = feesToHold(options, searches)
   const left = available - fees
   const requested = Math.min(requestedTokens ?? options.modelTokens, options.modelTokens)
   const possible = possibleTokens(options)

@@ -39,7 +39,10 @@ export interface UnitPrices {
   readonly above?: readonly LongInputRates[]
   /** Parts per million by which the token prices are multiplied, by the tier that served the request. */
   readonly serviceTiers?: Readonly<Record<string, number>>
-  /** Nano-yuan for each call of a tool that the provider runs, by the tool's name. */
+  /**
+   * Nano-yuan for each call of a tool that the provider runs, by the tool's name. Classes of images have names of their
+   * own (image-classes.ts).
+   */
   readonly perToolCall?: Readonly<Record<string, bigint>>
 }
 

@@ -2,7 +2,7 @@
  * The provider's usage, parsed from the usage object of the OpenAI format and its variants. Zero is not absent:
  * `{prompt_tokens: 0, completion_tokens: 0}` is a usage of zero, `null` is no usage.
  */
-import { isObject, type Json } from './json-fields.ts'
+import { getCount, isObject, type Json } from './json-fields.ts'
 
 /**
  * Tokens that are not text, with the total that they are part of. `inputImage` includes those of `cachedInputImage`, as the
@@ -19,6 +19,11 @@ export const modalities = {
 export type Modality = keyof typeof modalities
 export const modalityNames = Object.keys(modalities) as readonly Modality[]
 export type ModalityTokens = Readonly<Partial<Record<Modality, number>>>
+
+export interface ImageToolTokens {
+  readonly input: number
+  readonly output: number
+}
 
 /** Token counts as on the provider's invoice: parts are included in their totals. */
 export interface TokenUsage {
@@ -38,8 +43,10 @@ export interface TokenUsage {
   readonly searches?: number
   /** Tokens of images and audio. Absent: all are text. */
   readonly modality?: ModalityTokens
-  /** Calls of other tools that the provider ran, by name. Absent: none. */
+  /** Calls of other tools that the provider ran, by name, or by class (image-classes.ts). Absent: none. */
   readonly toolCalls?: Readonly<Record<string, number>>
+  /** Tokens that the image tool used, in addition to the others; never in the usage of a bill. Absent: not stated. */
+  readonly imageTool?: ImageToolTokens
   /** The service tier, unless it is the default one. */
   readonly tier?: string
 }
@@ -98,6 +105,7 @@ export function parseUsage(value: unknown): TokenUsage | null {
     modality: parseModality(value),
     tier: parseServiceTier(value['service_tier']),
     toolCalls: parseToolCalls(value['server_tool_calls']),
+    imageTool: parseImageTool(value['image_tool_usage']),
   })
 }
 
@@ -125,6 +133,12 @@ function parseToolCalls(value: unknown): Record<string, number> | undefined {
     return calls ? [[name, Math.min(calls, maxSearches)] as const] : []
   })
   return Object.fromEntries(calls)
+}
+
+/** Tokens of the image tool, as `serializeUsage` writes them. */
+function parseImageTool(value: unknown): ImageToolTokens | undefined {
+  if (!isObject(value)) return undefined
+  return { input: getCount(value, 'input_tokens'), output: getCount(value, 'output_tokens') }
 }
 
 /**
@@ -185,6 +199,14 @@ export function serializeUsage(usage: TokenUsage): Json {
     },
     ...(usage.tier === undefined ? {} : { service_tier: usage.tier }),
     ...(usage.toolCalls ? { server_tool_calls: usage.toolCalls } : {}),
+    ...(usage.imageTool
+      ? {
+          image_tool_usage: {
+            input_tokens: usage.imageTool.input,
+            output_tokens: usage.imageTool.output,
+          },
+        }
+      : {}),
     ...(usage.searches ? { server_tool_use: { web_search_requests: usage.searches } } : {}),
   }
 }
@@ -214,6 +236,7 @@ export function createUsage(
       cachedInput,
     }),
     ...(hasEntries(counts.toolCalls) ? { toolCalls: counts.toolCalls } : {}),
+    ...(counts.imageTool ? { imageTool: counts.imageTool } : {}),
     ...(counts.tier === undefined ? {} : { tier: counts.tier }),
   }
 }

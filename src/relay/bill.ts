@@ -7,9 +7,19 @@ import type { PricedModel } from '../catalog/catalog.ts'
 import type { SettleCause } from '../ledger/events.ts'
 import type { Usage } from '../ledger/price.ts'
 import { billingLimitsOf, boundedOutput, type BillingLimits } from '../providers/billing-limits.ts'
+import { parseClassedName } from '../providers/image-classes.ts'
 import { clampUsage, countNames, createUsage } from '../providers/usage.ts'
 import type { EndReason } from './end-reason.ts'
 import type { CallerRequest } from './request/caller-format.ts'
+import {
+  addImages,
+  boundImageTokens,
+  chargeImages,
+  findImages,
+  withoutImages,
+  type ImageCharge,
+  type MadeImages,
+} from './image-bill.ts'
 import { inputBound } from './request/input-bound.ts'
 import { offeredSearches, type OfferedSearches, type SearchingRoute } from './request/offered-searches.ts'
 import { pricedTools, toolCallsToHold } from './request/hosted-tools.ts'
@@ -24,6 +34,12 @@ export interface Bill {
   readonly cause: SettleCause
   /** The claim exceeds what the model can have, or the bound of the request. */
   readonly isClamped: boolean
+  /** Images of the image tool, if there are any. What is charged of them is part of the usage. */
+  readonly images?: ImageCharge & {
+    readonly made: MadeImages
+    /** The usage without them. */
+    readonly others: Usage
+  }
 }
 
 /** A request that was served. */
@@ -68,21 +84,60 @@ function withTools(
   calls: Readonly<Record<string, number>>,
   { request, model }: ServedRequest,
 ): Usage {
-  const priced = pricedTools(request, model.price)
-  if (priced.length === 0 && usage.toolCalls === undefined) return usage
-  const charged = Object.entries(calls).filter(([name, count]) => count > 0 && priced.includes(name))
-  const { searches = 0, ...others } = usage
+  const priced = new Set(pricedTools(request, model.price).map(({ name }) => name))
+  if (priced.size === 0 && usage.toolCalls === undefined && usage.imageTool === undefined) return usage
+  const charged = Object.entries(calls).filter(
+    ([name, count]) => count > 0 && priced.has(parseClassedName(name).tool),
+  )
+  const { searches = 0, imageTool: _, ...others } = usage
   return createUsage({
     ...others,
-    searches: priced.includes('web_search') ? 0 : searches,
+    searches: priced.has('web_search') ? 0 : searches,
     toolCalls: Object.fromEntries(charged),
   })
 }
 
+/** The bill with the tokens of images, which are no part of the other tokens and have a bound of their own. */
+function withImages(bill: Bill, made: MadeImages | null, served: ServedRequest): Bill {
+  if (!made) return bill
+  const { model, servedModel } = served
+  const { usage, bound = usage, cause } = bill
+  const charge = chargeImages(made, model.price)
+  const others = createUsage({ ...usage, toolCalls: withoutImages(usage.toolCalls ?? {}) })
+  const images = { ...charge, made, others }
+  const { tokens } = charge
+  if (!tokens) return { ...bill, images }
+  const charged = boundImageTokens(tokens, made, {
+    maxCalls: maxCallsOf(served),
+    contextTokens: servedModel.contextTokens,
+  })
+  const isBounded = bound !== usage || charged.input < tokens.input || charged.output < tokens.output
+  return {
+    usage: addImages(usage, { calls: {}, tokens }),
+    ...(isBounded ? { bound: addImages(bound, { calls: {}, tokens: charged }) } : {}),
+    cause: charge.isEstimated ? 'estimate' : cause,
+    isClamped: bill.isClamped || isBounded,
+    images,
+  }
+}
+
+/** All calls, those of images by the class that applies. */
+function chargedCalls(
+  calls: Readonly<Record<string, number>>,
+  made: MadeImages | null,
+  { model }: ServedRequest,
+) {
+  return made ? { ...withoutImages(calls), ...chargeImages(made, model.price).calls } : calls
+}
+
+function maxCallsOf({ request, model }: ServedRequest): number {
+  return toolCallsToHold(request, model.price)?.maximum ?? Infinity
+}
+
 /** The calls that the request allows, at most; null: all of them are within. */
-function boundedTools({ toolCalls }: Usage, { request, model }: ServedRequest): Usage['toolCalls'] | null {
+function boundedTools({ toolCalls }: Usage, served: ServedRequest): Usage['toolCalls'] | null {
   if (!toolCalls) return null
-  let left = toolCallsToHold(request, model.price)?.maximum ?? Infinity
+  let left = maxCallsOf(served)
   const counts = Object.entries(toolCalls).map(([name, count]) => {
     const allowed = Math.min(count, left)
     left -= allowed
@@ -100,9 +155,10 @@ export function billFromUsage(
   if (!counted) return billFromEstimate({ tokens, searches, tier, toolCalls }, served)
   const isUncounted = searches > 0 && counted.searches === undefined && offeredBy(served) !== null
   const calls = counted.toolCalls ?? countNames(toolCalls)
+  const images = findImages(calls, counted.imageTool, served.request.hostedTools)
   const reported = withTools(
     withTier(isUncounted ? { ...counted, searches } : counted, tier, served),
-    calls,
+    chargedCalls(calls, images, served),
     served,
   )
   const { model, request } = served
@@ -110,12 +166,13 @@ export function billFromUsage(
   const { usage, isClamped } = clampUsage(reported, { input: model.contextTokens, output })
   const charged = boundOf(usage, served)
   const isBounded = charged !== null
-  return {
+  const bill: Bill = {
     usage,
     ...(isBounded ? { bound: charged } : {}),
     cause: 'provider',
     isClamped: isClamped || isBounded,
   }
+  return withImages(bill, images, served)
 }
 
 function limitsOf({ route }: ServedRequest): BillingLimits {
@@ -174,11 +231,14 @@ export function billFromEstimate(
   const output = excludesReasoning ? tokens : Math.min(tokens, maxOutputOf(served))
   const input = served.request.inputTokens()
   const usage = createUsage({ input, output, searches: boundedSearches(searches, served) })
-  return {
-    usage: withTools(withTier(usage, tier, served), countNames(toolCalls), served),
+  const calls = countNames(toolCalls)
+  const images = findImages(calls, undefined, served.request.hostedTools)
+  const bill: Bill = {
+    usage: withTools(withTier(usage, tier, served), chargedCalls(calls, images, served), served),
     cause: 'estimate',
     isClamped: false,
   }
+  return withImages(bill, images, served)
 }
 
 /** The bill of a stream: a complete one by the provider's usage, a truncated one by what was received of it. */

@@ -3,7 +3,7 @@ import type { HoldTerms } from '../ledger/cost-bound.ts'
 import type { Price } from '../ledger/price.ts'
 import type { Modality } from '../providers/usage.ts'
 import type { CallerRequest } from './request/caller-format.ts'
-import { toolCallsToHold } from './request/hosted-tools.ts'
+import { toolCallsToHold, type ToolCallsToHold } from './request/hosted-tools.ts'
 import { serviceTierOf } from './request/restricted-fields.ts'
 
 type TermsRequest = Pick<CallerRequest, 'restricted' | 'embedded' | 'stream' | 'hostedTools' | 'parsed'>
@@ -18,8 +18,12 @@ export function holdTerms(request: TermsRequest, price: Price): HoldTerms | unde
   return {
     ...(tier === undefined ? {} : { tier }),
     ...(modality.length > 0 ? { modality } : {}),
-    ...(tool ? { tool: { name: tool.name, calls: tool.calls } } : {}),
+    ...(tool ? { tool: termsOf(tool) } : {}),
   }
+}
+
+function termsOf({ name, calls, tokens }: ToolCallsToHold): HoldTerms['tool'] {
+  return { name, calls, ...(tokens ? { tokens } : {}) }
 }
 
 function hasModalities({ modality, above }: Price): boolean {

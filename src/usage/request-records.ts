@@ -27,6 +27,8 @@ export interface AttemptRecord {
   readonly clamped?: true
   /** The service tier that served it, if the price had no factor for it: it is billed as the default one. */
   readonly unpriced_tier?: string
+  /** The quality and size of an image that had no price, as `image_generation?quality=low&size=800x600`. */
+  readonly unpriced_class?: string
   /** Web searches, if there were any. */
   readonly searches?: number
   /** The caller's response has the upstream's name for the model; absent if it is the name that the caller sent. */

@@ -14,7 +14,7 @@ function multiplyPrices(prices: Prices, factor: string): Prices {
   const { per_tool_call: tools, service_tiers: tiers, above, free: _free, ...others } = prices
   return {
     ...multiplyEach(others, factor),
-    ...(tools ? { per_tool_call: multiplyEach(tools, factor) } : {}),
+    ...(tools ? { per_tool_call: multiplyTools(tools, factor) } : {}),
     ...(tiers ? { service_tiers: tiers } : {}),
     ...(above
       ? {
@@ -25,6 +25,19 @@ function multiplyPrices(prices: Prices, factor: string): Prices {
         }
       : {}),
   }
+}
+
+function multiplyTools(
+  tools: NonNullable<Prices['per_tool_call']>,
+  factor: string,
+): NonNullable<Prices['per_tool_call']> {
+  const multiplied = Object.entries(tools).map(([tool, price]) => [
+    tool,
+    typeof price === 'string'
+      ? multiplyPrice(price, factor)
+      : price.map((each) => ({ ...each, amount: multiplyPrice(each.amount, factor) })),
+  ])
+  return Object.fromEntries(multiplied) as NonNullable<Prices['per_tool_call']>
 }
 
 /** Multiplies each price; null and absent ones stay so. */

@@ -6,7 +6,7 @@ import { useMessages } from '../../locales/messages.ts'
 import { AmountField } from './fields.tsx'
 import { isDecimal } from './field-values.ts'
 import { fromNanos, toNanos } from '../format.ts'
-import { aboveFrom, entriesFrom, textOfAbove, textOfEntries } from './price-text.ts'
+import { aboveFrom, entriesFrom, textOfAbove, textOfEntries, textOfTools, toolsFrom } from './price-text.ts'
 import { Money, UnknownAmount } from '../tables/format-cells.tsx'
 
 export type Prices = Model['prices']
@@ -55,13 +55,13 @@ export function priceDraftFrom(prices: Prices | null): PriceDraft {
     per_request: prices?.per_request ?? '',
     per_search: prices?.per_search ?? '',
     service_tiers: textOfEntries(prices?.service_tiers),
-    per_tool_call: textOfEntries(prices?.per_tool_call),
+    per_tool_call: textOfTools(prices?.per_tool_call),
     above: textOfAbove(prices?.above),
     free: prices?.free === true ? 'yes' : '',
   }
 }
 
-const parsers = { service_tiers: entriesFrom, per_tool_call: entriesFrom, above: aboveFrom }
+const parsers = { service_tiers: entriesFrom, per_tool_call: toolsFrom, above: aboveFrom }
 
 /** The API's representation; an empty price inherits that of its parent kind. */
 export function pricesFromDraft(draft: PriceDraft): Prices {
@@ -71,7 +71,7 @@ export function pricesFromDraft(draft: PriceDraft): Prices {
     return text === '' ? [] : [[name, text] as const]
   })
   const tiers = entriesFrom(draft.service_tiers) ?? {}
-  const tools = entriesFrom(draft.per_tool_call) ?? {}
+  const tools = toolsFrom(draft.per_tool_call) ?? {}
   const above = aboveFrom(draft.above) ?? []
   const prices: Prices = Object.fromEntries(given)
   return {

@@ -1,4 +1,7 @@
-/** Prices that are lists, as one line of text per entry: `flex 0.5`, or `200000 input 0.02 output 0.04`. */
+/**
+ * Prices that are lists, as one line of text per entry: `flex 0.5`, `200000 input 0.02 output 0.04`, or
+ * `image_generation quality=high size=1024x1024 0.2`.
+ */
 import type { Model } from '../../api/contract.ts'
 import { isDecimal, isInteger } from './field-values.ts'
 
@@ -51,4 +54,51 @@ export function aboveFrom(text: string): LongInput[] | null {
   })
   const valid = parsed.filter((entry) => entry !== null)
   return valid.length === parsed.length ? valid : null
+}
+
+type ToolPrices = NonNullable<Prices['per_tool_call']>
+type ImageClass = Exclude<ToolPrices[string], string>[number]
+
+/** A line for each tool, and for each class of the image tool. */
+export function textOfTools(tools: Prices['per_tool_call']): string {
+  return Object.entries(tools ?? {})
+    .flatMap(([tool, price]) =>
+      typeof price === 'string' ? `${tool} ${price}` : linesOfClasses(tool, price),
+    )
+    .join('\n')
+}
+
+const linesOfClasses = (tool: string, classes: readonly ImageClass[]): string[] =>
+  classes.map(({ amount, ...fields }) => `${toolLabel({ tool, ...fields })} ${amount}`)
+
+/** `image_generation quality=high size=1024x1024` */
+export function toolLabel({
+  tool,
+  quality,
+  size,
+}: { readonly tool: string } & Pick<ImageClass, 'quality' | 'size'>): string {
+  const fields = Object.entries({ quality, size }).flatMap(([name, value]) =>
+    value ? `${name}=${value}` : [],
+  )
+  return [tool, ...fields].join(' ')
+}
+
+const toolLine = /^([a-z][a-z0-9_]*)(?:\s+quality=(\S+))?(?:\s+size=(\S+))?\s+(\S+)$/
+
+/** Several lines of a tool, or one with a quality or size, are a list. Null: the text is not valid. */
+export function toolsFrom(text: string): ToolPrices | null {
+  const tools = new Map<string, ImageClass[]>()
+  for (const line of linesOf(text)) {
+    const [, tool, quality, size, amount = ''] = toolLine.exec(line) ?? []
+    if (tool === undefined || !isDecimal(amount)) return null
+    const entry = { ...(quality ? { quality } : {}), ...(size ? { size } : {}), amount }
+    tools.set(tool, [...(tools.get(tool) ?? []), entry])
+  }
+  return Object.fromEntries(
+    Array.from(tools, ([tool, entries]) => {
+      const [first] = entries
+      const isPlain = entries.length === 1 && first && !first.quality && !first.size
+      return [tool, isPlain ? first.amount : entries]
+    }),
+  )
 }

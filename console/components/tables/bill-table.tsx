@@ -4,6 +4,7 @@ import type { Bill } from '../../api/contract.ts'
 import { useMessages } from '../../locales/messages.ts'
 import { formatNumber } from '../format.ts'
 import { Money } from './format-cells.tsx'
+import { toolLabel } from '../forms/price-text.ts'
 
 export function BillTable({ bill }: { readonly bill: Bill }) {
   const t = useMessages('prices').bill
@@ -26,10 +27,10 @@ export function BillTable({ bill }: { readonly bill: Bill }) {
           </tr>
         </thead>
         <tbody>
-          {bill.lines.map(({ kind, tool, count, price, amount }) => (
-            <tr key={tool ?? kind}>
+          {bill.lines.map(({ kind, tool, quality, size, count, price, amount }) => (
+            <tr key={tool === undefined ? kind : toolLabel({ tool, quality, size })}>
               <td className="primary" data-label={t.item}>
-                {tool === undefined ? t.kinds[kind] : t.tool(tool)}
+                {tool === undefined ? t.kinds[kind] : t.tool(toolLabel({ tool, quality, size }))}
               </td>
               <td className="numeric" data-label={t.count}>
                 {formatNumber(count)}

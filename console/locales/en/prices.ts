@@ -25,7 +25,8 @@ export const prices = {
     lists: 'Service tiers, tools and long inputs',
     listHints: {
       service_tiers: 'Factors on the token prices, one per line. Other tiers are rejected.',
-      per_tool_call: 'Calls of tools that the provider runs, one per line.',
+      per_tool_call:
+        'Calls of tools that the provider runs, one per line. For image_generation, lines may name a quality and a size; the first that matches applies.',
       above: 'Token prices of requests with more input tokens than this, one per line.',
     },
     invalidList: 'Each line needs names, each followed by a number.',

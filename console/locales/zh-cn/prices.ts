@@ -25,7 +25,8 @@ export const prices = {
     lists: '服务等级、工具与长输入',
     listHints: {
       service_tiers: 'Token 价格的倍率，每行一项。未列出的等级会被拒绝。',
-      per_tool_call: '由供应商执行的工具，按次计费，每行一项。',
+      per_tool_call:
+        '由供应商执行的工具，按次计费，每行一项。image_generation 可按质量（quality）和尺寸（size）分行定价，取首个匹配的行。',
       above: '输入 Token 数超过该值时的价格，每行一项。',
     },
     invalidList: '每行须由名称和数字成对组成。',

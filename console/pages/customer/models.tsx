@@ -11,6 +11,7 @@ import { mediaNames } from '../../components/forms/price-fields.tsx'
 import { Page } from '../../components/layout/page.tsx'
 import { CopyButton, Money, StatusLabel } from '../../components/tables/format-cells.tsx'
 import { Table } from '../../components/tables/table.tsx'
+import { toolLabel } from '../../components/forms/price-text.ts'
 
 const route = getRouteApi('/shell/models')
 
@@ -138,9 +139,9 @@ function ModelTable({ models }: { readonly models: readonly OfferedModel[] }) {
                   {price(prices.per_search)} {t.perSearch}
                 </small>
               )}
-              {Object.entries(prices.per_tool_call).map(([tool, amount]) => (
-                <small key={tool}>
-                  {price(amount)} {t.perCall(tool)}
+              {prices.per_tool_call.map(({ tool, quality, size, amount }) => (
+                <small key={toolLabel({ tool, quality, size })}>
+                  {price(amount)} {t.perCall(toolLabel({ tool, quality, size }))}
                 </small>
               ))}
               {Object.entries(prices.service_tiers).map(([tier, factor]) => (

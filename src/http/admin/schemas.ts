@@ -90,11 +90,27 @@ const rateFields = {
   output_image: money.nullish(),
   output_audio: money.nullish(),
 }
+/** Only the image tool has classes. */
+const toolPrice = z.union([
+  money,
+  z
+    .array(
+      z.strictObject({
+        quality: z.string().max(64).nullish(),
+        size: z.string().max(64).nullish(),
+        amount: money,
+      }),
+    )
+    .meta({
+      description:
+        'Of `image_generation`: the first class whose `quality` and `size` are those of the image; without one, any.',
+    }),
+])
 const priceFields = {
   ...rateFields,
   per_request: money.nullish(),
   per_search: money.nullish(),
-  per_tool_call: z.record(z.string(), money).nullish(),
+  per_tool_call: z.record(z.string(), toolPrice).nullish(),
   above: z.array(z.strictObject({ input_tokens: z.int(), ...rateFields })).nullish(),
   service_tiers: z.record(z.string(), money).nullish(),
   free: z.literal(true).optional(),
@@ -108,7 +124,7 @@ export const pricesInput = z
   })
   .meta({
     description:
-      'Per 1,000 tokens; images and audio as text where they have no price of their own. `per_request`, `per_search` (each web search by the provider) and `per_tool_call` (each call of another tool that the provider runs, by name) are amounts per unit. `above`: token prices of requests with more input tokens than `input_tokens`. `service_tiers`: factors on the token prices, such as `{"flex": "0.5"}`; other tiers are rejected. For a free model, only `{"free": true}`.',
+      'Per 1,000 tokens; images and audio as text where they have no price of their own. `per_request`, `per_search` (each web search by the provider) and `per_tool_call` (each call of another tool that the provider runs, by name; of `image_generation`, an amount or a list by quality and size) are amounts per unit. `above`: token prices of requests with more input tokens than `input_tokens`. `service_tiers`: factors on the token prices, such as `{"flex": "0.5"}`; other tiers are rejected. For a free model, only `{"free": true}`.',
   })
 export const costsInput = z
   .strictObject({ ...priceFields, currency: z.string().nullish(), rate: z.string().max(64).optional() })

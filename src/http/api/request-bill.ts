@@ -17,6 +17,7 @@ import {
   type TokenKind,
   type Usage,
 } from '../../ledger/price.ts'
+import { parseClassedName } from '../../providers/image-classes.ts'
 import { usageOfUnits } from '../../providers/request-units.ts'
 import { formatAmount, formatFactor } from '../../lib/money.ts'
 import type { StoredRequest } from '../../usage/request-pages.ts'
@@ -42,6 +43,9 @@ const billLine = z.object({
   ]),
   /** The name of the tool, if `kind` is `tool`. */
   tool: z.string().optional(),
+  /** The class of the image tool's price that applies; absent: any. */
+  quality: z.string().optional(),
+  size: z.string().optional(),
   /** Tokens; for a fee, requests, searches or calls. */
   count: z.int(),
   /** Per 1,000 tokens, with the factor of the service tier; for a fee, per unit. */
@@ -131,7 +135,7 @@ class BillLines implements CostVisitor {
     this.sum += amount * 10n ** BigInt(sumDigits - nanoDigits)
     const line = { count, price: formatAmount(fee), amount: formatAmount(amount) }
     if (kind === 'request' || kind === 'search') this.lines.push({ kind, ...line })
-    else this.lines.push({ kind: 'tool', tool: kind.slice('tool:'.length), ...line })
+    else this.lines.push({ kind: 'tool', ...parseClassedName(kind.slice('tool:'.length)), ...line })
   }
 }
 

@@ -15,16 +15,28 @@ export function formatPath(path: readonly PropertyKey[]): string {
   }, '')
 }
 
+type Issue = ZodError['issues'][number]
+
+/** Of a union, the issues of the option that the value is nearest to: the one that goes wrong furthest inside of it. */
+function issuesIn(issue: Issue): Issue[] {
+  if (issue.code !== 'invalid_union') return [issue]
+  const depth = (issues: readonly Issue[]): number => Math.max(0, ...issues.map(({ path }) => path.length))
+  const nearest = issue.errors.toSorted((left, right) => depth(right) - depth(left))[0] ?? []
+  if (depth(nearest) === 0) return [issue]
+  return nearest.flatMap((inner) => issuesIn({ ...inner, path: [...issue.path, ...inner.path] }))
+}
+
 /** Creates a 400 with the path of the invalid field. Lists all unknown fields. */
 export function apiErrorFromZod(error: Pick<ZodError, 'issues'>): ApiError {
-  const unknown = error.issues.flatMap((issue) =>
+  const issues = error.issues.flatMap(issuesIn)
+  const unknown = issues.flatMap((issue) =>
     issue.code === 'unrecognized_keys' ? issue.keys.map((key) => formatPath([...issue.path, key])) : [],
   )
   if (unknown.length > 0) {
     const message = `Unknown field${unknown.length > 1 ? 's' : ''}: ${unknown.join(', ')}.`
     return apiError('invalid_request', { param: unknown[0], message })
   }
-  const issue = error.issues[0]
+  const [issue] = issues
   const param = formatPath(issue?.path ?? [])
   const reason = issue?.message.replace(/^Invalid input: /, '') ?? 'not valid'
   if (param === '') return apiError('invalid_request', { message: `Invalid request body: ${reason}.` })

@@ -5,7 +5,7 @@
 import { getObject, getObjects, getNumber, getString, isObject, lookup, type Json } from '../json-fields.ts'
 import { responsesFormat, textDetail } from '../reasoning-details.ts'
 import { createTranslation, ResponseReader } from '../response-translation.ts'
-import { calledTool, isSearch, parseResponsesUsage } from './responses-usage.ts'
+import { calledTool, imageCall, isSearch, parseResponsesUsage } from './responses-usage.ts'
 
 /** The HTTP status that an error inside a stream corresponds to. Others are failures of the provider. */
 const statuses: Readonly<Record<string, number>> = {
@@ -118,9 +118,10 @@ class ResponsesReader extends ResponseReader {
       this.writer.startCall(index, getString(item, 'call_id'), getString(item, 'name'))
       return
     }
+    if (!callType.test(type)) return
     const tool = type === 'web_search_call' ? null : calledTool(item)
-    if (callType.test(type))
-      this.writer.delta({ server_tool_calls: [{ name: type, ...(tool === null ? {} : { tool }) }] })
+    const called = tool === null ? {} : { tool, ...(type === imageCall ? { index } : {}) }
+    this.writer.delta({ server_tool_calls: [{ name: type, ...called }] })
   }
 
   /** The item as a whole, which some upstreams send alone. */
@@ -134,6 +135,8 @@ class ResponsesReader extends ResponseReader {
       this.#parts += 1
     } else if (type === 'reasoning') this.#onReasoning(item, isStreamed)
     else this.#onMessage(item, isStreamed)
+    // Only the complete item states the class of the image, and whether there is one.
+    if (type === imageCall) this.writer.delta({ server_tool_calls: [{ index, tool: calledTool(item) }] })
     if (isSearch(item)) this.writer.delta({ server_tool_calls: [{ name: 'web_search', tool: 'web_search' }] })
   }
 

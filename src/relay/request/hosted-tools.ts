@@ -1,8 +1,20 @@
 /** Tools of a Responses request that the provider runs and bills by the call (`per_tool_call` of the prices). */
 import { isOptionalSearch } from '../../formats/responses-tools.ts'
+import { callCost, type ToolTerms } from '../../ledger/cost-bound.ts'
 import type { Price } from '../../ledger/price.ts'
-import { getString, isObject, type Json } from '../../providers/json-fields.ts'
-import type { RestrictedField } from './restricted-fields.ts'
+import {
+  dearestImageClass,
+  estimateImageTokens,
+  findImageClass,
+  imageClassNames,
+  imageTool,
+  readImageClass,
+  type ImageClass,
+} from '../../providers/image-classes.ts'
+import { getCount, getString, isObject, type Json } from '../../providers/json-fields.ts'
+import type { ImageToolTokens } from '../../providers/usage.ts'
+import type { EmbeddedData } from './embedded-data.ts'
+import { serviceTierOf, type RestrictedField } from './restricted-fields.ts'
 
 export interface HostedTool {
   /** As `per_tool_call` names it: the type of its items without `_call`. */
@@ -11,9 +23,17 @@ export interface HostedTool {
   readonly index: number
   /** The request can do without it: it is left out where it has no price. */
   readonly isOptional: boolean
+  /** Of the image tool: what it asks for. */
+  readonly image?: ImageRequest
 }
 
-const noNames: readonly string[] = []
+/** What an image tool asks for, as far as its price depends on it. */
+export interface ImageRequest extends ImageClass {
+  /** Images that are sent before the last one of a call. */
+  readonly partialImages: number
+  readonly hasHighFidelity: boolean
+}
+
 /** Of nearly all requests. */
 export const noHostedTools: readonly HostedTool[] = []
 
@@ -32,8 +52,21 @@ export function findHostedTools(request: Json): readonly HostedTool[] {
     if (!isObject(tool)) return []
     const type = getString(tool, 'type') ?? ''
     if (callerTools.test(type) || isLocalShell(tool)) return []
-    return [{ name: toolNameOf(type), type, index, isOptional: isOptionalSearch(tool, request) }]
+    const name = toolNameOf(type)
+    const image = name === imageTool ? { image: readImageRequest(tool) } : {}
+    return [{ name, type, index, isOptional: isOptionalSearch(tool, request), ...image }]
   })
+}
+
+const maxPartialImages = 3
+
+function readImageRequest(tool: Json): ImageRequest {
+  const partialImages = Math.min(getCount(tool, 'partial_images'), maxPartialImages)
+  return {
+    ...readImageClass(tool),
+    partialImages,
+    hasHighFidelity: tool['input_fidelity'] === 'high',
+  }
 }
 
 /** The type without the date of its version; a search has one price under all its names. */
@@ -52,28 +85,48 @@ function isLocalShell(tool: Json): boolean {
 export function restrictedTools(tools: readonly HostedTool[]): RestrictedField[] {
   return tools
     .filter(({ isOptional }) => !isOptional)
-    .map(({ name, type, index }) => ({
-      param: `tools[${index}]`,
-      names: [...new Set([type, name, 'tools'])],
+    .map((tool) => ({
+      param: `tools[${tool.index}]`,
+      names: [...new Set([tool.type, tool.name, 'tools'])],
       restriction: 'service',
-      tool: name,
+      tool,
     }))
 }
 
-interface ToolRequest {
+interface ToolRequest extends ToolOffer {
   readonly stream: boolean
-  readonly hostedTools?: readonly HostedTool[]
+  readonly embedded: Pick<EmbeddedData, 'images' | 'hasReferences'>
+  readonly restricted: readonly RestrictedField[]
   parsed(): Json
 }
 
-/** The names of the tools in a request that have a price. */
-export function pricedTools(
-  { hostedTools }: Pick<ToolRequest, 'hostedTools'>,
-  price: Pick<Price, 'perToolCall'>,
-): readonly string[] {
-  const { perToolCall } = price
-  if (!perToolCall || !hostedTools) return noNames
-  return hostedTools.map(({ name }) => name).filter((name) => Object.hasOwn(perToolCall, name))
+interface ToolOffer {
+  readonly hostedTools?: readonly HostedTool[]
+}
+
+type ToolPrices = Pick<Price, 'perToolCall' | 'modality'>
+
+/** Images are priced by their tokens: those of the output decide, as those of the input are priced as text by default. */
+export function pricesImageTokens({ modality }: Pick<Price, 'modality'>): boolean {
+  return modality?.outputImage !== undefined
+}
+
+/** Whether calls of the tool have a price: images by their class, or by their tokens. */
+export function pricesTool(price: ToolPrices, { name, image }: Pick<HostedTool, 'name' | 'image'>): boolean {
+  if (!image) return Object.hasOwn(price.perToolCall ?? {}, name)
+  return pricesImageTokens(price) || findImageClass(price, image) !== undefined
+}
+
+/** Whether the images of a request are billed in the same units at both prices, so that one usage has a cost at each. */
+export function pricesImagesAlike(left: ToolPrices, right: ToolPrices): boolean {
+  const namesOf = (price: ToolPrices): string => imageClassNames(price).join(' ')
+  return pricesImageTokens(left) === pricesImageTokens(right) && namesOf(left) === namesOf(right)
+}
+
+/** The tools in a request that have a price. */
+export function pricedTools({ hostedTools }: ToolOffer, price: ToolPrices): readonly HostedTool[] {
+  if (!hostedTools || hostedTools.length === 0) return noHostedTools
+  return hostedTools.filter((tool) => pricesTool(price, tool))
 }
 
 /** The names of all tools that have a price; `undefined`: none has. */
@@ -81,27 +134,49 @@ export function toolsWithPrice({ perToolCall }: Pick<Price, 'perToolCall'>): Rea
   return perToolCall && new Set(Object.keys(perToolCall))
 }
 
-export interface ToolCallsToHold {
-  /** The dearest tool. */
-  readonly name: string
+export interface ToolCallsToHold extends ToolTerms {
   /** A stream holds one call at first, and the next one as each of them appears. */
   readonly calls: number
   /** The most calls that the request allows; Infinity: it states no maximum. */
   readonly maximum: number
 }
 
-/** `null`: the request offers no tool that has a price. */
-export function toolCallsToHold(
-  request: ToolRequest,
-  price: Pick<Price, 'perToolCall'>,
-): ToolCallsToHold | null {
-  const fees = pricedTools(request, price).map((name) => ({ name, fee: price.perToolCall?.[name] ?? 0n }))
-  const [first, ...others] = fees
+/** The dearest of the tools that a request offers; `null`: none of them has a price. */
+export function toolCallsToHold(request: ToolRequest, price: Price): ToolCallsToHold | null {
+  const [first, ...others] = pricedTools(request, price).map((tool) => termsOf(tool, request, price))
   if (!first) return null
-  const { name } = others.reduce((dearest, each) => (each.fee > dearest.fee ? each : dearest), first)
+  const tier = serviceTierOf(request)
+  const terms = tier === undefined ? {} : { tier }
+  // The estimate of the input is not known here: the longest one has the prices of all lengths.
+  const costOf = (tool: ToolTerms): bigint => callCost({ price, inputTokens: Infinity, terms }, tool)
+  const dearest = others.reduce((found, each) => (costOf(each) > costOf(found) ? each : found), first)
   const stated = request.parsed()['max_tool_calls']
   const maximum =
     typeof stated === 'number' && Number.isSafeInteger(stated) && stated >= 0 ? stated : Infinity
-  if (request.stream) return { name, calls: Math.min(maximum, 1), maximum }
-  return { name, calls: maximum === Infinity ? defaultCalls : maximum, maximum }
+  if (request.stream) return { ...dearest, calls: Math.min(maximum, 1), maximum }
+  return { ...dearest, calls: maximum === Infinity ? defaultCalls : maximum, maximum }
+}
+
+function termsOf({ name, image }: HostedTool, { embedded }: ToolRequest, price: Price): ToolTerms {
+  if (!image) return { name }
+  const tokens = pricesImageTokens(price) ? { tokens: imageTokensToHold(image, embedded) } : {}
+  return { name: dearestImageClass(price, [image]) ?? name, ...tokens }
+}
+
+/** A text that describes an image is shorter. */
+const promptTokens = 1024
+/** Of each image in the input (OpenAI, "Image generation", "Cost and latency"). */
+const inputImageTokens = { low: 1700, high: 8000 }
+const partialImageTokens = 100
+
+/** The tokens of one call. An image that is only referred to may be any number of them; one is held. */
+function imageTokensToHold(
+  image: ImageRequest,
+  { images, hasReferences }: ToolRequest['embedded'],
+): ImageToolTokens {
+  const inputs = images + (hasReferences ? 1 : 0)
+  return {
+    input: promptTokens + inputs * inputImageTokens[image.hasHighFidelity ? 'high' : 'low'],
+    output: estimateImageTokens(image) + image.partialImages * partialImageTokens,
+  }
 }

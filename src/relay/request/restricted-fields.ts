@@ -17,6 +17,7 @@ import {
   type Restriction,
 } from '../../providers/restricted-fields.ts'
 import { parseServiceTier } from '../../providers/usage.ts'
+import type { HostedTool } from './hosted-tools.ts'
 import type { ToolSpan } from './tool-scanner.ts'
 
 /** A restricted field of a request. */
@@ -34,8 +35,8 @@ export interface RestrictedField {
   readonly tier?: string
   /** Of `modalities`: what it asks for, which a price may cover. */
   readonly modality?: 'outputAudio'
-  /** Of a tool that the provider runs, in the Responses API: its name in `per_tool_call`. */
-  readonly tool?: string
+  /** Of a tool that the provider runs, in the Responses API. */
+  readonly tool?: HostedTool
 }
 
 /** The service tier that a request asks for, unless it is the default one. */

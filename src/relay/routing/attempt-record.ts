@@ -1,6 +1,7 @@
 import { costOf, tierFactor, type Price } from '../../ledger/price.ts'
 import { formatAmount } from '../../lib/money.ts'
 import type { Bill } from '../bill.ts'
+import { addImages, chargeImages } from '../image-bill.ts'
 
 /** One attempt, as the admin API shows it. */
 export interface AttemptRecord {
@@ -15,6 +16,8 @@ export interface AttemptRecord {
   clamped?: true
   /** The service tier that served it, if the price has no factor for it. */
   unpriced_tier?: string
+  /** The quality and size of an image that had no price: it was billed as the dearest that the request could cause. */
+  unpriced_class?: string
   /** Number of web searches, if any. */
   searches?: number
   /** The caller's response has the upstream's name for the model; absent if it is the name that the caller sent. */
@@ -28,7 +31,7 @@ export interface AttemptRecord {
 /** Adds what the bill says about the provider's response. Returns what it costs us; `null`: unknown. */
 export function addBill(
   record: AttemptRecord,
-  { isClamped, usage }: Bill,
+  { isClamped, usage, images }: Bill,
   price: Price,
   routeCost: Price | null,
 ): bigint | null {
@@ -36,8 +39,11 @@ export function addBill(
   if (isClamped) record.clamped = true
   if (searches) record.searches = searches
   if (tier !== undefined && tierFactor(price, tier) === undefined) record.unpriced_tier = tier
+  if (images?.unpricedClass !== undefined) record.unpriced_class = images.unpricedClass
   if (routeCost === null) return null
-  const cost = costOf(routeCost, usage, 1_000_000)
+  // The upstream may sell images by other classes than the model, or by tokens.
+  const billed = images ? addImages(images.others, chargeImages(images.made, routeCost)) : usage
+  const cost = costOf(routeCost, billed, 1_000_000)
   record.cost = formatAmount(cost)
   return cost
 }

@@ -7,6 +7,7 @@ import { apiError, type ApiError } from '../../errors.ts'
 import { tierFactor, type Price } from '../../ledger/price.ts'
 import type { Restriction } from '../../providers/restricted-fields.ts'
 import { findProvider, speaks } from '../../providers/registry.ts'
+import { pricesImagesAlike, pricesTool } from '../request/hosted-tools.ts'
 import type { RestrictedField } from '../request/restricted-fields.ts'
 
 /** Whether the field may be sent to the upstream for a model of this price. */
@@ -18,7 +19,7 @@ export function takesField(
   const { names, providers, restriction, tier, modality, tool } = field
   if (providers?.has(upstream.provider) === false) return true
   if (tool !== undefined && !speaksResponses(upstream)) return false
-  if (tool !== undefined && Object.hasOwn(price.perToolCall ?? {}, tool)) return true
+  if (tool !== undefined && pricesTool(price, tool)) return true
   if (tierFactor(price, tier) !== undefined) return true
   if (modality !== undefined && price.modality?.[modality] !== undefined) return true
   if (restriction === 'search' && (price.perSearch ?? null) !== null) return true
@@ -35,7 +36,12 @@ export function restrictRoutes(
   fields: readonly RestrictedField[],
 ): void {
   const models = [context.model, ...context.fallbacks]
-  const [model = context.model, ...fallbacks] = models.map((each) => withRoutesThatTake(fields, each))
+  const makesImages = fields.some(({ tool }) => tool?.image !== undefined)
+  const [model = context.model, ...fallbacks] = models.map((each) =>
+    makesImages && !pricesImagesAlike(each.price, context.model.price)
+      ? { ...each, routes: [] }
+      : withRoutesThatTake(fields, each),
+  )
   const isLost = [model, ...fallbacks].every(({ routes }) => routes.length === 0)
   if (isLost && models.some(({ routes }) => routes.length > 0))
     throw restrictedFieldError(fieldThatNoneTakes(fields, models))
@@ -81,8 +87,14 @@ export function speaksResponses({
   return known !== undefined && speaks('responses', known, settings)
 }
 
+function reasonFor({ restriction, tool }: RestrictedField): string {
+  return tool?.image
+    ? 'this model has no price for images of this quality and size. Name ones that have a price, or remove it'
+    : reasons[restriction]
+}
+
 function remedyFor({ restriction, tier, modality, tool }: RestrictedField): string {
-  if (tool !== undefined) return `The operator can set a price per call (\`per_tool_call.${tool}\`).`
+  if (tool !== undefined) return `The operator can set a price per call (\`per_tool_call.${tool.name}\`).`
   if (restriction === 'search') return 'The operator can set a price per search (`per_search`).'
   if (tier !== undefined) return 'The operator can set a factor for the tier (`service_tiers` of the prices).'
   if (modality !== undefined) return 'The operator can set a price for audio (`output_audio`).'
@@ -90,8 +102,8 @@ function remedyFor({ restriction, tier, modality, tool }: RestrictedField): stri
 }
 
 function restrictedFieldError(field: RestrictedField): ApiError {
-  const { param, restriction } = field
+  const { param } = field
   const remedy = remedyFor(field)
-  const message = `Invalid \`${param}\`: ${reasons[restriction]}. ${remedy}`
+  const message = `Invalid \`${param}\`: ${reasonFor(field)}. ${remedy}`
   return apiError('invalid_request', { param, message, ...(param === 'thread' ? threadDetails : {}) })
 }

@@ -137,9 +137,10 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
 
   /** What must be paid for before all is sent: what is charged, and what an upstream wrote beyond the maximum. */
   #tokensToPay(end: EndReason, meter: UsageMeter): number {
-    const { usage, bound = usage, cause } = billFromStream(end, meter, this.#failover)
+    const { usage, bound = usage, cause, images } = billFromStream(end, meter, this.#failover)
     const written = cause === 'provider' ? Math.min(usage.output, meter.tokens) : meter.tokens
-    return Math.max(bound.output, written)
+    // The tokens of images are held by the call.
+    return Math.max(bound.output - (images?.tokens?.output ?? 0), written)
   }
 
   #endOncePaid(end: EndReason): void {

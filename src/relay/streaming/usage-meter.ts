@@ -60,9 +60,23 @@ function searchCalls(calls: readonly unknown[]): number {
   return calls.filter((call) => isObject(call) && call['name'] === 'web_search').length
 }
 
-/** The provider's tools that are called in a delta (Responses API, items of `output`). */
-function calledTools(calls: readonly unknown[]): string[] {
-  return calls.flatMap((call) => (isObject(call) && typeof call['tool'] === 'string' ? [call['tool']] : []))
+/** A call of the provider's tool, by the index of its item. */
+interface ToolCall {
+  readonly index: unknown
+  readonly tool: string
+}
+
+/**
+ * The provider's tools that have been called after a delta (Responses API, items of `output`). A later delta with the same
+ * index replaces a call, or takes it back.
+ */
+function withCalls(before: readonly ToolCall[], calls: readonly unknown[]): readonly ToolCall[] {
+  return calls.reduce<readonly ToolCall[]>((known, call) => {
+    if (!isObject(call) || call['tool'] === undefined) return known
+    const { index, tool } = call
+    const others = index === undefined ? known : known.filter((each) => each.index !== index)
+    return typeof tool === 'string' ? [...others, { index, tool }] : others
+  }, before)
 }
 
 /** Whether a message or delta cites pages of a web search (OpenAI and OpenRouter, `annotations`). */
@@ -76,7 +90,7 @@ function listsPages({ web_search: pages, search_info: info }: Json): boolean {
   return (Array.isArray(pages) && pages.length > 0) || isObject(info)
 }
 
-const noCalls: readonly string[] = []
+const noCalls: readonly ToolCall[] = []
 
 export class UsageMeter {
   readonly #count = new TokenCounter()
@@ -84,8 +98,9 @@ export class UsageMeter {
   usage: TokenUsage | null = null
   /** The calls of web searches that are seen; at least 1 if pages are cited, which may be all that shows a search. */
   searches = 0
-  /** The provider's tools that were called, in order. */
-  toolCalls: readonly string[] = noCalls
+  #calls = noCalls
+  /** The provider's tools that were called; of images with the class, as far as it is stated. */
+  toolCalls: readonly string[] = []
   /** The service tier that the response names, `default` if it is the default one. */
   tier: string | null = null
   /** The upstream's finish reason. */
@@ -135,8 +150,8 @@ export class UsageMeter {
     const { server_tool_calls: calls } = written
     if (Array.isArray(calls)) {
       this.searches += searchCalls(calls)
-      const tools = calledTools(calls)
-      if (tools.length > 0) this.toolCalls = [...this.toolCalls, ...tools]
+      this.#calls = withCalls(this.#calls, calls)
+      this.toolCalls = this.#calls.map(({ tool }) => tool)
     }
     if (citesPages(written)) this.searches ||= 1
   }

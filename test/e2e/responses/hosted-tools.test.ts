@@ -6,59 +6,28 @@ import type { Account } from '../../support/server/account.ts'
 import { readError, waitForRecord } from '../../support/client/responses.ts'
 import { parseResponsesEvents, postResponses, responsesRequest } from '../../support/client/responses-api.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
-import type { Script } from '../../support/upstream/exchange.ts'
 import { truncateAfter } from '../../support/upstream/fault-injection.ts'
 import {
-  respondWith,
-  respondWithEvents,
-  respondWithJson,
-  type NamedEvent,
-} from '../../support/upstream/scripted-responses.ts'
+  callItem,
+  eventsOfItems,
+  messageItem,
+  respondWithItems,
+} from '../../support/upstream/hosted-tools.ts'
+import { respondWith, respondWithEvents } from '../../support/upstream/scripted-responses.ts'
 
 type Fields = Record<string, unknown>
 
 const server = await sharedTestServer()
-const usage = { input_tokens: 20, output_tokens: 4, total_tokens: 24 }
-const text = { type: 'output_text', text: 'Found.', annotations: [] }
-const message = { id: 'msg_1', type: 'message', status: 'completed', role: 'assistant', content: [text] }
-const call = (type: string, more: Fields = {}): Fields => ({ id: 'c_1', type, status: 'completed', ...more })
 const calls = [
-  call('file_search_call'),
-  call('file_search_call'),
-  call('web_search_call', { action: { type: 'search', query: 'q' } }),
-  call('web_search_call', { action: { type: 'open_page', url: 'https://example.com' } }),
-  call('mcp_list_tools'),
-  call('function_call', { call_id: 'call_1', name: 'f', arguments: '{}' }),
+  callItem('file_search_call'),
+  callItem('file_search_call'),
+  callItem('web_search_call', { action: { type: 'search', query: 'q' } }),
+  callItem('web_search_call', { action: { type: 'open_page', url: 'https://example.com' } }),
+  callItem('mcp_list_tools'),
+  callItem('function_call', { call_id: 'call_1', name: 'f', arguments: '{}' }),
 ]
 
-function wholeResponse(output: readonly Fields[]): Fields {
-  const error = { error: null, incomplete_details: null }
-  return { id: 'resp_1', object: 'response', status: 'completed', model: 'gpt', ...error, output, usage }
-}
-
-function eventsOf(output: readonly Fields[]): NamedEvent[] {
-  const events: [string, Fields][] = [
-    ['response.created', { response: { ...wholeResponse([]), status: 'in_progress', usage: null } }],
-    ...output.flatMap((item, index): [string, Fields][] => [
-      ['response.output_item.added', { output_index: index, item }],
-      ['response.output_item.done', { output_index: index, item }],
-    ]),
-    ['response.completed', { response: wholeResponse(output) }],
-  ]
-  return events.map(([type, fields], number) => ({
-    name: type,
-    payload: JSON.stringify({ type, sequence_number: number, ...fields }),
-  }))
-}
-
-const respondsWith =
-  (output: readonly Fields[]): Script =>
-  (exchange) =>
-    (exchange.request.json['stream'] === true
-      ? respondWithEvents(eventsOf(output))
-      : respondWithJson(200, wholeResponse(output)))(exchange)
-
-const native = await server.upstream(respondsWith([message]), { provider: 'openai' })
+const native = await server.upstream(respondWithItems([messageItem]), { provider: 'openai' })
 const prices = { input: '0.001', output: '0.001', per_tool_call: { file_search: '0.1', web_search: '0.3' } }
 await server.model('tools', { upstreams: [native], prices })
 await server.model('plain', { upstreams: [native], prices: ['0.001', '0.001'] })
@@ -80,7 +49,7 @@ async function recordOf(caller: Account, response: Response) {
 describe('Tools that the provider runs', () => {
   for (const stream of [false, true]) {
     test(`with a price – are sent, and each call is charged, stream ${stream}`, async () => {
-      native.next(respondsWith([...calls, message]))
+      native.next(respondWithItems([...calls, messageItem]))
       const body = responsesRequest('tools', { stream, tools: [fileSearch, search] })
       const response = await postResponses(account, body)
       assert.equal(response.status, 200, await response.clone().text())
@@ -101,7 +70,7 @@ describe('Tools that the provider runs', () => {
   }
 
   test('calls of a tool that the request does not offer – are not charged', async () => {
-    native.next(respondsWith([...calls, message]))
+    native.next(respondWithItems([...calls, messageItem]))
     const response = await postResponses(account, responsesRequest('tools', { tools: [fileSearch] }))
     await response.text()
     const { cost, units } = await recordOf(account, response)
@@ -109,7 +78,7 @@ describe('Tools that the provider runs', () => {
   })
 
   test('more calls than max_tool_calls – are charged up to it', async () => {
-    native.next(respondsWith([...calls, message]))
+    native.next(respondWithItems([...calls, messageItem]))
     const fields = { tools: [fileSearch], max_tool_calls: 1, max_output_tokens: 16 }
     const response = await postResponses(account, responsesRequest('tools', fields))
     await response.text()
@@ -143,8 +112,8 @@ describe('Tools that the provider runs', () => {
 
   test('stream – holds the next call as each appears, and ends when it cannot be paid', async () => {
     const poor = await server.account({ balance: '0.75' })
-    const many = Array.from({ length: 6 }, () => call('web_search_call'))
-    const events = eventsOf([...many, message])
+    const many = Array.from({ length: 6 }, () => callItem('web_search_call'))
+    const events = eventsOfItems([...many, messageItem])
     native.next(truncateAfter(events.length - 3, 'hang', respondWithEvents(events)))
     const response = await postResponses(poor, responsesRequest('tools', { stream: true, tools: [search] }))
     const received = parseResponsesEvents(await response.text())

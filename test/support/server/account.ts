@@ -46,6 +46,7 @@ export interface RequestRecord {
     cost: string | null
     clamped?: true
     unpriced_tier?: string
+    unpriced_class?: string
     error?: string
     upstream_request_id?: string
   }[]

@@ -33,6 +33,10 @@ const attempt = z.object({
     description:
       'The service tier that the upstream used, for which the price has no factor: it was billed as the default tier.',
   }),
+  unpriced_class: z.string().optional().meta({
+    description:
+      'An image that the upstream made and that no class of the price matches, such as `image_generation?quality=low&size=800x600`: it was billed as the dearest that the request could cause.',
+  }),
   model_exposed: z.literal(true).optional().meta({
     description:
       "The caller's response has the upstream's name for the model, which is not the one they sent.",

@@ -6,6 +6,7 @@ import type { Account } from '../../../accounts/accounts.ts'
 import { sumByModelSince, successRate, totalOf } from '../../../health/availability.ts'
 import { snakeCase } from '../../../db/audit-changes.ts'
 import { formatPrice, formatAmount, formatFactor } from '../../../lib/money.ts'
+import { parseClassedName } from '../../../providers/image-classes.ts'
 import { loadLatency } from '../../../usage/latency.ts'
 import type { AppContext } from '../../app-context.ts'
 import { money } from '../../api/json-schemas.ts'
@@ -29,7 +30,15 @@ export const modelSchema = z.object({
     per_search: money,
     /** Tokens of images and audio, such as `input_audio`. */
     media: z.record(z.string(), money),
-    per_tool_call: z.record(z.string(), money),
+    /** By tool; of the image tool, one for each class of its price. */
+    per_tool_call: z.array(
+      z.object({
+        tool: z.string(),
+        quality: z.string().optional(),
+        size: z.string().optional(),
+        amount: money,
+      }),
+    ),
     /** Token prices of requests with more input tokens. */
     above: z.array(z.object({ input_tokens: z.int(), input: money, output: money })),
     /** Factors on the token prices. */
@@ -91,7 +100,10 @@ function serializePrices({ price }: PricedModel, factorPpm: number): Pick<Model,
       per_request: perUnit(perRequest),
       per_search: perUnit(perSearch ?? 0n),
       media: mapEntries(modality, (name, nanos) => [snakeCase(name), per1K(nanos)]),
-      per_tool_call: mapEntries(perToolCall, (name, nanos) => [name, perUnit(nanos)]),
+      per_tool_call: Object.entries(perToolCall).map(([name, nanos]) => ({
+        ...parseClassedName(name),
+        amount: perUnit(nanos),
+      })),
       above: above.map((rates) => ({
         input_tokens: rates.above,
         input: per1K(rates.input),
