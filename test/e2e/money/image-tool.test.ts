@@ -1,12 +1,16 @@
 // @backend both (cluster in long runs)
 /** The image tool of the Responses API: its calls by quality and size, or its tokens. */
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import type { Bill } from '../../../src/http/api/request-bill.ts'
+import { readResponse, readStreamPayloads } from '../../../src/providers/contract.fixture.ts'
 import type { Account, RequestRecord } from '../../support/server/account.ts'
 import { waitForRecord } from '../../support/client/responses.ts'
 import { postResponses, responsesRequest } from '../../support/client/responses-api.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
+import { respondWithEvents, respondWithJson } from '../../support/upstream/scripted-responses.ts'
 import { callItem, messageItem, respondWithItems } from '../../support/upstream/hosted-tools.ts'
 
 type Fields = Record<string, unknown>
@@ -45,6 +49,10 @@ await server.model('by-both', {
   prices: { ...tokenPrices, per_tool_call: { image_generation: withRest } },
 })
 const stated = { tool_usage: { image_gen: { input_tokens: 50, output_tokens: 300 } } }
+
+const recordings = join(process.env['RECORDINGS_DIR'] ?? '', 'responses')
+const recording = 'openai-image-generation-tool.1'
+const isRecorded = existsSync(join(recordings, `${recording}.json`))
 
 /** The record of a request, whose bill adds up. */
 async function recordOf(caller: Account, response: Response) {
@@ -185,6 +193,21 @@ for (const stream of [false, true]) {
       const tokens = await charged('by-token', { items: [image()], more, fields })
       assert.equal(tokens.clamped, true)
       assert.ok(Number(tokens.cost) < 1.4, tokens.cost)
+    })
+
+    test('recorded response – is charged by its class', { skip: !isRecorded }, async () => {
+      upstream.next(
+        stream
+          ? respondWithEvents(readStreamPayloads(recordings, recording))
+          : respondWithJson(200, readResponse(recordings, recording)),
+      )
+      const response = await postResponses(account, responsesRequest('by-class', { stream, tools: [tool()] }))
+      assert.equal(response.status, 200, await response.clone().text())
+      await response.text()
+      const { cost, units } = await recordOf(account, response)
+      // The stream's image is of low quality and 1536x1024, the other one 1024x1024.
+      assert.equal(cost, stream ? '0.10419' : '0.015121')
+      assert.deepEqual(units, { tool_calls: { image_generation: 1 } })
     })
   })
 }

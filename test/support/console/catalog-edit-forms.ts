@@ -40,7 +40,15 @@ const prices = {
   output_audio: '0.000000021',
   per_request: '1.000000001',
   per_search: '2.999999999',
-  per_tool_call: { file_search: '0.000000023' },
+  per_tool_call: {
+    file_search: '0.000000023',
+    image_generation: [
+      { quality: 'high', size: '1536x1024', amount: '0.000000051' },
+      { quality: 'low', amount: '0.000000052' },
+      { size: '1024x1024', amount: '0.000000053' },
+      { amount: '0.000000054' },
+    ],
+  },
   above: [{ input_tokens: 200_000, ...longRates }],
   service_tiers: { flex: '0.5', priority: '2.5' },
 }
@@ -60,7 +68,15 @@ const doubledPrices = {
   output_audio: '0.000000042',
   per_request: '2.000000002',
   per_search: '5.999999998',
-  per_tool_call: { file_search: '0.000000046' },
+  per_tool_call: {
+    file_search: '0.000000046',
+    image_generation: [
+      { quality: 'high', size: '1536x1024', amount: '0.000000102' },
+      { quality: 'low', amount: '0.000000104' },
+      { size: '1024x1024', amount: '0.000000106' },
+      { amount: '0.000000108' },
+    ],
+  },
   above: [{ input_tokens: 200_000, ...doubled(longRates) }],
   service_tiers: { flex: '0.5', priority: '2.5' },
 }
