@@ -9,8 +9,14 @@ export const nodeVersionProblem =
     ? null
     : `it needs Node.js 24.15 or newer, and this is ${process.version}. ${advice()}`
 
-/** `npm ci` installs a Node.js as an optional dependency, which npm 9 does not install. */
+/** npm installs a Node.js as an optional dependency; npm 9 does not. Only the npm package has compiled sources. */
 function advice() {
+  if (existsSync(new URL('../src/main.js', import.meta.url))) {
+    return (
+      'Start it with the command `sluice`, which runs the Node.js that npm 10 or newer installs with this package ' +
+      '(on Linux, x64 or arm64, without --omit=optional), or install Node.js 24.15 or newer from https://nodejs.org.'
+    )
+  }
   if (existsSync(new URL('../node_modules/.bin/node', import.meta.url))) {
     return 'Use `npm start` or `npx sluice`, which run the Node.js version that npm ci installed.'
   }

@@ -1,5 +1,6 @@
-// Writes sbom/sluice.cdx.json, a CycloneDX list of all packages in package-lock.json, and sbom/licenses.txt, their
-// licences with the texts. Fails on a licence that is not listed here, so that a dependency cannot bring one unnoticed.
+// Writes sluice.cdx.json, a CycloneDX list of all packages in package-lock.json, and licenses.txt, their licences with the
+// texts, to sbom/ or the folder given. Fails on a licence that is not listed here, so that a dependency cannot bring one
+// unnoticed. The same packages give the same files.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -32,7 +33,7 @@ const forDevelopment = [...permissive, 'MPL-2.0', 'OFL-1.1']
  */
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const output = join(root, 'sbom')
+const output = process.argv[2] ?? join(root, 'sbom')
 
 /** @returns {unknown} */
 function parse(/** @type {string} */ text) {
@@ -65,16 +66,24 @@ function licenseText(/** @type {Component} */ { name, version }) {
     : null
 }
 
-const sbom = execFileSync('npm', ['sbom', '--sbom-format=cyclonedx'], {
+const text = execFileSync('npm', ['sbom', '--package-lock-only', '--sbom-format=cyclonedx'], {
   cwd: root,
   encoding: 'utf8',
   maxBuffer: 1 << 26,
 })
-const { components } = /** @type {{ components: Component[] }} */ (parse(sbom))
+const sbom =
+  /** @type {{ components: Component[], serialNumber?: string, metadata: { timestamp?: string, component: { name: string } } }} */ (
+    parse(text)
+  )
+// npm names the project after its folder, and adds a random number and the time.
+sbom.metadata.component.name = 'sluice'
+delete sbom.serialNumber
+delete sbom.metadata.timestamp
+const { components } = sbom
 components.sort((a, b) => (a.name < b.name ? -1 : 1))
 
 mkdirSync(output, { recursive: true })
-writeFileSync(join(output, 'sluice.cdx.json'), sbom)
+writeFileSync(join(output, 'sluice.cdx.json'), `${JSON.stringify(sbom, null, 2)}\n`)
 const lines = components.map((each) => {
   const use = isForDevelopment(each) ? 'build, test or console' : 'relay'
   return `${each.name} ${each.version}: ${licenseOf(each)} (${use})`
@@ -92,6 +101,6 @@ const rejected = components.filter((each) => {
 for (const each of rejected)
   console.error(`${each.name} ${each.version} has a licence that is not allowed: ${licenseOf(each)}.`)
 console.log(
-  `Wrote sbom/sluice.cdx.json and sbom/licenses.txt: ${components.length} packages, ${texts.length} licence texts.`,
+  `Wrote sluice.cdx.json and licenses.txt: ${components.length} packages, ${texts.length} licence texts.`,
 )
 if (rejected.length > 0) process.exitCode = 1

@@ -74,17 +74,17 @@ export function consoleConfig(outDir: string): InlineConfig {
   }
 }
 
-/** Builds to console/dist. The folder is replaced atomically, so a running server never sees a partial build. */
-export async function buildConsole(): Promise<void> {
-  const newDist = join(consoleFolder, `dist.${process.pid}`)
-  const oldDist = join(consoleFolder, `dist.${process.pid}.old`)
+/** Builds to a folder, which is replaced atomically, so that a running server never sees a partial build. */
+export async function buildConsole(folder = distFolder): Promise<void> {
+  const newDist = `${folder}.${process.pid}`
+  const oldDist = `${newDist}.old`
   try {
     await build(consoleConfig(newDist))
     await compressAll(newDist)
-    await rename(distFolder, oldDist).catch(() => undefined)
-    await rename(newDist, distFolder)
+    await rename(folder, oldDist).catch(() => undefined)
+    await rename(newDist, folder)
   } finally {
-    await Promise.all([newDist, oldDist].map((folder) => rm(folder, { recursive: true, force: true })))
+    await Promise.all([newDist, oldDist].map((each) => rm(each, { recursive: true, force: true })))
   }
 }
 

@@ -1,4 +1,4 @@
-/** What Sluice says on a Node.js that is too old: after `npm ci`, without it, and after one that installed no Node.js. */
+/** What Sluice says on a Node.js that is too old: after `npm ci`, without it, after one that installed no Node.js, and as a package. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -41,6 +41,13 @@ describe('Node.js version', () => {
       [
         () => writeFileSync(join(folder, 'node_modules/.bin/node'), ''),
         /Use `npm start` or `npx sluice`, which run/,
+      ],
+      [
+        () => {
+          mkdirSync(join(folder, 'src'))
+          writeFileSync(join(folder, 'src/main.js'), '')
+        },
+        /Start it with the command `sluice`, which runs the Node\.js that npm 10 or newer installs/,
       ],
     ]
     for (const [change, advice] of states) {

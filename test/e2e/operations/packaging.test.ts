@@ -273,7 +273,7 @@ describe('Packaging', () => {
       const [, line = ''] = /systemd: (\w+=[\w@-]*)/.exec(advice) ?? []
       assert.match(unit, new RegExp(`^${line}$`, 'm'))
     }
-    const [, program] = /^ExecStart=\S+ (\S+) serve$/m.exec(unit) ?? []
-    assert.ok(readText(program ?? '').includes('main.ts'))
+    const [, program = ''] = /^ExecStart=\/opt\/sluice\/(\S+) serve$/m.exec(unit) ?? []
+    assert.equal(statSync(join(root, program)).mode & 0o777, 0o755)
   })
 })
