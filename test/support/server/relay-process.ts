@@ -28,7 +28,7 @@ export interface RelaySettings {
   env?: Record<string, string>
   /** A file that receives its output instead of `lines`. */
   logFile?: string
-  /** Default: bin/sluice.js of this repository. */
+  /** A script for this Node.js, or any other executable file; default: bin/sluice.js of this repository. */
   program?: string
   /** The statuses of `/readyz` that count as started; default: 200. */
   readyStatuses?: readonly number[]
@@ -95,8 +95,10 @@ export class RelayProcess {
       Object.entries(env).filter(([name]) => clusterVariables.includes(name)),
     )
     const output = settings.logFile === undefined ? 'pipe' : openSync(settings.logFile, 'a')
+    const program = settings.program ?? defaultProgram
+    const command = program.endsWith('.js') ? [process.execPath, program] : [program]
     // Its own process group, so that a kill includes every process it started.
-    this.child = spawn(process.execPath, [settings.program ?? defaultProgram, 'serve'], {
+    this.child = spawn(command[0] ?? '', [...command.slice(1), 'serve'], {
       env: { ...inheritedEnv(), ...env },
       stdio: ['ignore', output, output],
       detached: true,
