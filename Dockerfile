@@ -1,26 +1,22 @@
 # Container image: `docker build -t sluice .`; see docs/operations/installation.md.
 ARG NODE=node:26.10.0-bookworm-slim
 
-# Builds the console the way `npm ci` does.
-FROM ${NODE} AS console
+# Builds the npm package, once for all platforms: it has no native code.
+FROM --platform=$BUILDPLATFORM ${NODE} AS package
 WORKDIR /sluice
 COPY . .
-RUN npm ci --no-fund --no-audit
+RUN npm ci --no-fund --no-audit && npm run package -- npm
+RUN mkdir /package && tar -xzf dist-packages/sluice-*.tgz -C /package --strip-components=1
 
-# Run-time dependencies only: no build tools, and no second Node next to the image's own.
-FROM ${NODE} AS modules
-WORKDIR /sluice
-COPY package.json package-lock.json ./
-RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-fund --no-audit
-
+# The package on the image's own Node.js.
 FROM ${NODE}
+LABEL org.opencontainers.image.title="Sluice" \
+  org.opencontainers.image.description="A self-hostable relay in front of AI language models, with exact money" \
+  org.opencontainers.image.version="0.7.0" \
+  org.opencontainers.image.licenses="Apache-2.0"
 WORKDIR /sluice
-COPY package.json LICENSE README.md ./
-COPY bin bin
-COPY src src
-COPY --from=modules /sluice/node_modules node_modules
-COPY --from=console /sluice/console/dist console/dist
-RUN install -d -o node -g node -m 700 /data /var/cache/sluice && ln -s /sluice/bin/sluice.js /usr/local/bin/sluice
+COPY --from=package /package ./
+RUN install -d -o node -g node -m 700 /data /var/cache/sluice && ln -s /sluice/bin/sluice /usr/local/bin/sluice
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080 DATA_DIR=/data NODE_COMPILE_CACHE=/var/cache/sluice
 USER node
 VOLUME /data

@@ -21,6 +21,9 @@ import {
   listArchive,
   startDemonstration,
 } from '../../support/deploy/packages.ts'
+import { copyBuildContext } from '../../support/deploy/docker-context.ts'
+import { assertSettings } from '../../support/deploy/setting-names.ts'
+import { freePort } from '../../support/upstream/unreachable-addresses.ts'
 import { assertServes, createFile, earlierVersions, withFile } from '../../support/server/earlier-schemas.ts'
 import { startRelay } from '../../support/server/relay-process.ts'
 import { startTestServer } from '../../support/server/test-server.ts'
@@ -196,6 +199,42 @@ describe('Packages', () => {
     await assertServes(server, account)
     await server.assertNoOpenHolds()
     assert.equal((await server.stop()).code, 0)
+  })
+
+  test('Image – contains the npm package and stops on SIGTERM', async (t) => {
+    const dockerfile = readText('Dockerfile')
+    assert.ok(
+      dockerfile.includes('npm run package -- npm\n') &&
+        dockerfile.includes('\nCOPY --from=package /package ./\n'),
+    )
+    const context = createFolder()
+    copyBuildContext(context)
+    symlinkSync(join(root, 'node_modules'), join(context, 'node_modules'))
+    execFileSync(process.execPath, ['bin/package.ts', 'npm'], { cwd: context, stdio: 'pipe' })
+    assert.equal(sha256(join(context, 'dist-packages', npmPackage)), sha256(path(npmPackage)))
+
+    const variables = [...dockerfile.matchAll(/\b([A-Z_]+)=(\S+)/g)].filter(([, name]) => name !== 'NODE')
+    assertSettings(
+      variables.map(([, name]) => name ?? ''),
+      'Dockerfile',
+    )
+    const imageEnv = Object.fromEntries(variables.map(([, name = '', value = '']) => [name, value]))
+    const dataDir = createFolder()
+    const port = await freePort()
+    const localEnv = { HOST: '127.0.0.1', PORT: String(port), NODE_COMPILE_CACHE: createFolder() }
+    const program = join(unpacked, 'bin/sluice.js')
+    const env = { ...imageEnv, ...localEnv, DATA_DIR: dataDir }
+    const relay = await startRelay({ dataDir, port, env, program })
+    t.after(() => relay.kill())
+    assert.equal((await fetch(`${relay.url}/console/`)).status, 200)
+    const [, check = ''] = /HEALTHCHECK [^[]*CMD (\[.*\])/.exec(dockerfile) ?? []
+    const [, ...args] = JSON.parse(check) as string[]
+    const health = (more: Record<string, string>): number | null =>
+      spawnSync(process.execPath, args, { env: { ...localEnv, ...more } }).status
+    assert.equal(health({}), 0)
+    assert.equal(health({ TLS_CERT_FILE: 'cert.pem' }), 1)
+    assert.equal((await relay.stop()).code, 0)
+    assert.equal(health({}), 1)
   })
 
   test('Chart – has the files of deploy/helm in a folder of its name', () => {

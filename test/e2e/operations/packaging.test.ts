@@ -1,127 +1,25 @@
 // @backend sqlite – tests the files that ship, not a store
 /**
- * The ways the project ships: the steps of the image in a clean folder, and the files of compose, Helm and systemd.
- * Docker and Kubernetes do not run here; each file is checked as far as possible without them.
+ * The files of Docker, compose, Helm and systemd, and the workflow of a release. Docker and Kubernetes do not run here;
+ * each file is checked as far as possible without them. packages.test.ts builds and starts what ships.
  */
 import assert from 'node:assert/strict'
-import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, globSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join, matchesGlob } from 'node:path'
-import { describe, test, type TestContext } from 'node:test'
+import { spawnSync } from 'node:child_process'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { parse } from 'yaml'
+import { z } from 'zod'
 
 import { checkProcessFiles } from '../../../src/cli/doctor/hardening.ts'
-import { freePort } from '../../support/upstream/unreachable-addresses.ts'
-import { valueAt, renderChart, chartValues, type Json } from '../../support/deploy/helm.ts'
-import { RelayProcess } from '../../support/server/relay-process.ts'
+import { version } from '../../../src/lib/version.ts'
+import { isSentToBuild } from '../../support/deploy/docker-context.ts'
+import { valueAt, renderChart, chartValues, withValue, type Json } from '../../support/deploy/helm.ts'
 import { assertSettings } from '../../support/deploy/setting-names.ts'
 import { readText, root } from '../../support/source-files.ts'
 
-function createFolder(t: TestContext): string {
-  const path = mkdtempSync(join(tmpdir(), 'sluice-test-'))
-  t.after(() => rmSync(path, { recursive: true, force: true }))
-  return path
-}
-
-/** Whether Docker sends this path to the build: as in `.dockerignore`, the last matching line decides. */
-function isSentToBuild(path: string): boolean {
-  let isSent = true
-  for (const line of readText('.dockerignore').split('\n')) {
-    if (line === '' || line.startsWith('#')) continue
-    const isException = line.startsWith('!')
-    const pattern = isException ? line.slice(1) : line
-    if (pattern === '*' || matchesGlob(path, pattern) || matchesGlob(path, `${pattern}/**`))
-      isSent = isException
-  }
-  return isSent
-}
-
-/** The folders of the packages that are needed at run time. */
-function productionPackages(): string[] {
-  const lock = JSON.parse(readText('package-lock.json')) as { packages: Record<string, Json> }
-  return Object.entries(lock.packages)
-    .filter(
-      ([path, entry]) =>
-        path.lastIndexOf('node_modules/') === 0 && entry['dev'] !== true && entry['optional'] !== true,
-    )
-    .map(([path]) => path)
-}
-
-/** Builds the console as the image's stage `console` does. */
-function buildConsoleStage(folder: string): string {
-  const patterns = ['package.json', 'tsconfig.json', 'bin/*', 'src/**/*', 'console/**/*']
-  for (const path of globSync(patterns, { cwd: root, exclude: ['console/dist*'] })) {
-    if (!isSentToBuild(path) || statSync(join(root, path)).isDirectory()) continue
-    mkdirSync(dirname(join(folder, path)), { recursive: true })
-    cpSync(join(root, path), join(folder, path))
-  }
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
-  execFileSync(process.execPath, ['bin/build-console.js'], { cwd: folder, stdio: 'pipe' })
-  return join(folder, 'console/dist')
-}
-
-/** Builds the last stage of the image in a folder. */
-function buildImage(folder: string): void {
-  for (const line of readText('Dockerfile')
-    .split(/^FROM /m)
-    .at(-1)
-    ?.split('\n') ?? []) {
-    const [, args] = /^COPY (?!--from)(.+)$/.exec(line) ?? []
-    const parts = args?.split(' ') ?? []
-    const target = parts.pop() ?? ''
-    for (const source of parts) {
-      for (const path of [source, ...globSync(`${source}/**/*`, { cwd: root })]) {
-        const to = target === './' ? join(folder, path) : join(folder, path.replace(source, target))
-        if (!/\.\w+$|LICENSE$/.test(path) || !isSentToBuild(path)) continue
-        mkdirSync(dirname(to), { recursive: true })
-        cpSync(join(root, path), to)
-      }
-    }
-  }
-  for (const path of productionPackages()) {
-    mkdirSync(dirname(join(folder, path)), { recursive: true })
-    symlinkSync(join(root, path), join(folder, path))
-  }
-}
-
 describe('Packaging', () => {
-  test('Image – starts in a clean folder without development tools and stops on SIGTERM', async (t) => {
-    const folder = createFolder(t)
-    const image = join(folder, 'sluice')
-    buildImage(image)
-    cpSync(buildConsoleStage(join(folder, 'stage')), join(image, 'console/dist'), { recursive: true })
-    const port = await freePort()
-    const variables = [...readText('Dockerfile').matchAll(/\b([A-Z_]+)=(\S+)/g)].filter(
-      ([, name]) => name !== 'NODE',
-    )
-    assertSettings(
-      variables.map(([, name]) => name ?? ''),
-      'Dockerfile',
-    )
-    const imageEnv = Object.fromEntries(variables.map(([, name = '', value = '']) => [name, value]))
-    const dataDir = join(folder, 'data')
-    const localEnv = {
-      HOST: '127.0.0.1',
-      PORT: String(port),
-      DATA_DIR: dataDir,
-      NODE_COMPILE_CACHE: join(folder, 'cache'),
-    }
-    const program = join(image, 'bin/sluice.js')
-    const relay = new RelayProcess({ dataDir, env: { ...imageEnv, ...localEnv }, program }, port)
-    t.after(() => relay.kill())
-    await relay.ready()
-    assert.equal((await fetch(`${relay.url}/console/`)).status, 200)
-    const [, check = ''] = /HEALTHCHECK [^[]*CMD (\[.*\])/.exec(readText('Dockerfile')) ?? []
-    const [, ...args] = JSON.parse(check) as string[]
-    const health = (env: Record<string, string>): number | null =>
-      spawnSync(process.execPath, args, { env: { ...localEnv, ...env } }).status
-    assert.equal(health({}), 0)
-    assert.equal(health({ TLS_CERT_FILE: 'cert.pem' }), 1)
-    assert.equal((await relay.stop()).code, 0)
-    assert.equal(health({}), 1)
-  })
-
   test('Image build – gets only sources: no tests, no data, no local files', () => {
     for (const path of ['src/main.ts', 'bin/sluice.js', 'console/main.tsx', 'package-lock.json'])
       assert.ok(isSentToBuild(path), path)
@@ -136,8 +34,15 @@ describe('Packaging', () => {
     assert.ok(
       !isSentToBuild('src/ledger/operations.test.ts') && !isSentToBuild('src/lib/certificate.fixture.ts'),
     )
-    const [, , last = ''] = readText('Dockerfile').split(/^FROM \$\{NODE\}/m)
-    assert.ok(readText('Dockerfile').includes('\nUSER node\n') && last !== '')
+    assert.match(readText('Dockerfile'), /^USER node$/m)
+  })
+
+  test('Image, chart and package – name one version', () => {
+    const [, image] = /org\.opencontainers\.image\.version="(.+)"/.exec(readText('Dockerfile')) ?? []
+    assert.equal(image, version)
+    const { version: chartVersion, appVersion } = parse(readText('deploy/helm/Chart.yaml')) as Json
+    const tag = valueAt(chartValues(), 'image.tag')
+    assert.deepEqual([chartVersion, appVersion, tag], [version, version, version])
   })
 
   test('compose.yaml – nodes have existing settings, their own volumes and time to stop', () => {
@@ -178,7 +83,12 @@ describe('Packaging', () => {
 
   test('Helm chart – renders objects that refer to each other correctly', () => {
     assertSettings(Object.keys(chartValues()['settings'] as Json), 'values.yaml')
-    const objects = renderChart({ 'ingress.enabled': true, replicas: 3, 'settings.WORKERS': 4 })
+    const objects = renderChart({
+      'ingress.enabled': true,
+      'serviceMonitor.enabled': true,
+      replicas: 3,
+      'settings.WORKERS': 4,
+    })
     const kinds = objects.map((object) => String(object['kind'])).toSorted()
     assert.deepEqual(kinds, [
       'ConfigMap',
@@ -187,6 +97,7 @@ describe('Packaging', () => {
       'PodDisruptionBudget',
       'Service',
       'Service',
+      'ServiceMonitor',
       'StatefulSet',
     ])
     const nodes = objects.find(({ kind }) => kind === 'StatefulSet')
@@ -195,6 +106,19 @@ describe('Packaging', () => {
       assert.deepEqual(valueAt(object, 'spec.selector'), labels)
     }
     assert.deepEqual(valueAt(nodes, 'spec.selector.matchLabels'), labels)
+    const monitored = valueAt(
+      objects.find(({ kind }) => kind === 'ServiceMonitor'),
+      'spec.selector.matchLabels',
+    )
+    const monitoredServices = objects.filter(
+      ({ kind, metadata }) => kind === 'Service' && isDeepStrictEqual(valueAt(metadata, 'labels'), monitored),
+    )
+    assert.deepEqual(
+      monitoredServices.map((service) => valueAt(service, 'metadata.name')),
+      ['relay-nodes'],
+    )
+    const budget = objects.find(({ kind }) => kind === 'PodDisruptionBudget')
+    assert.deepEqual(valueAt(budget, 'spec.selector.matchLabels'), labels)
     const policy = objects.find(({ kind }) => kind === 'NetworkPolicy')
     assert.deepEqual(valueAt(policy, 'spec.podSelector.matchLabels'), labels)
     const [allowed] = valueAt(policy, 'spec.ingress') as Json[]
@@ -227,6 +151,33 @@ describe('Packaging', () => {
     const { periodSeconds, timeoutSeconds, failureThreshold } = valueAt(container, 'readinessProbe') as Json
     assert.ok((Number(periodSeconds) + Number(timeoutSeconds)) * Number(failureThreshold) < drainSeconds)
     assert.ok(Number(valueAt(nodes, 'spec.template.spec.terminationGracePeriodSeconds')) > drainSeconds + 300)
+  })
+
+  test('Helm chart – its schema admits the values, and rejects misspelled ones and secrets', () => {
+    const schema = z.fromJSONSchema(
+      JSON.parse(readText('deploy/helm/values.schema.json')) as z.core.JSONSchema.BaseSchema,
+    )
+    const issueOf = (path: string, value: unknown): string | undefined =>
+      schema.safeParse(withValue(chartValues(), [path, value])).error?.issues[0]?.path.join('.')
+    assert.equal(issueOf('replicas', 3), undefined)
+    assert.equal(issueOf('settings.WORKERS', 4), undefined)
+    assert.equal(issueOf('replica', 3), '')
+    assert.equal(issueOf('replicas', 0), 'replicas')
+    assert.equal(issueOf('networkPolicy.form', []), 'networkPolicy')
+    assert.equal(issueOf('storage.size', '20 GB'), 'storage.size')
+    assert.equal(issueOf('settings.workers', '4'), 'settings.workers')
+    assert.equal(issueOf('settings.ENCRYPTION_KEY', 'secret'), 'settings.ENCRYPTION_KEY')
+  })
+
+  test('Workflow – runs existing scripts and builds the image for both architectures', () => {
+    const text = readText('.github/workflows/release.yml')
+    const { jobs } = parse(text) as { jobs: Record<string, { steps: Json[] }> }
+    const { scripts } = JSON.parse(readText('package.json')) as { scripts: Json }
+    const used = Array.from(text.matchAll(/npm run ([\w:]+)/g), ([, name = '']) => name)
+    assert.ok(used.length > 0 && used.every((name) => name in scripts), used.join(' '))
+    const build = jobs['image']?.steps.find((step) => valueAt(step, 'with.platforms') !== undefined)
+    assert.equal(valueAt(build, 'with.platforms'), 'linux/amd64,linux/arm64')
+    assert.equal(valueAt(build, 'with.sbom'), true)
   })
 
   test('Helm chart with one node – needs no database, and changed settings replace the pod', () => {

@@ -21,7 +21,8 @@ export function chartValues(): Json {
   return parse(readFileSync(join(chart, 'values.yaml'), 'utf8')) as Json
 }
 
-function withValue(values: Json, [path, value]: readonly [string, string | number | boolean]): Json {
+/** A copy with the value at a dotted path. */
+export function withValue(values: Json, [path, value]: readonly [string, unknown]): Json {
   const [name = '', ...rest] = path.split('.')
   const inner = rest.length === 0 ? value : withValue((values[name] ?? {}) as Json, [rest.join('.'), value])
   return { ...values, [name]: inner }
