@@ -16,7 +16,7 @@ import type { UpstreamError } from '../relay/routing/upstream-error.ts'
 import { circuitKeysFor } from '../relay/routing/route-stats.ts'
 import type { Core } from '../engine/core.ts'
 import { requestRow } from '../ledger/request-row.ts'
-import { sendTestCall } from '../relay/upstreams/operator-calls.ts'
+import { runTestCall } from '../relay/upstreams/operator-calls.ts'
 
 /** The account, key and model under which checks appear among requests. */
 export const healthCheckIdentity = {
@@ -101,15 +101,9 @@ export class HealthChecks {
     const name = `${circuits.route} ${circuits.credential}`
     const startedAt = this.#attemptDeps.now()
     this.#checkedAt.set(name, startedAt)
-    const attempt = sendTestCall(this.#attemptDeps, {
-      upstream,
-      provider,
-      credential: credential.credential,
-      model,
-      maxDurationMs,
-    })
-    this.#running.set(name, attempt)
-    const result = await attempt.result
+    const options = { upstream, provider, credential: credential.credential, model, maxDurationMs }
+    const onSend = (each: UpstreamAttempt): unknown => this.#running.set(name, each)
+    const { attempt, result } = await runTestCall(this.#attemptDeps, options, onSend)
     this.#running.delete(name)
     if (this.#isClosed) return
     const latencyMs = attempt.ageMs

@@ -10,6 +10,7 @@ import type { AttemptDeps } from '../request-context.ts'
 import { encodingFor } from '../request/collected-encoding.ts'
 import { readChatRequest } from '../request/request-body.ts'
 import { singleCall, type AttemptCall } from '../routing/attempt-call.ts'
+import type { AttemptResult } from '../routing/attempt-result.ts'
 import { UpstreamAttempt } from '../routing/attempt.ts'
 import { sendAuxiliaryRequest } from '../routing/auxiliary-request.ts'
 import { chatRejection } from '../routing/responses-quirks.ts'
@@ -55,14 +56,8 @@ export async function testUpstream(
       message: 'Specify a model of the upstream: no model has a route to it.',
     })
   }
-  const options = { upstream, provider, credential: upstream.credential, model: name }
-  let attempt = sendTestCall(context, options)
-  let result = await attempt.result
-  const { settings } = upstream
-  if (result.kind === 'error' && chatRejection(result.error, { provider, settings })) {
-    attempt = sendTestCall(context, { ...options, rejectsChat: true })
-    result = await attempt.result
-  }
+  const { credential } = upstream
+  const { attempt, result } = await runTestCall(context, { upstream, provider, credential, model: name })
   const ok = result.kind === 'buffered'
   const message = result.kind === 'error' ? result.error.message : 'The upstream responded.'
   return { ok, status: attempt.status, durationMs: attempt.ageMs, message }
@@ -76,8 +71,26 @@ export interface TestCallOptions extends Pick<AttemptCall, 'provider' | 'credent
   readonly rejectsChat?: boolean
 }
 
-/** Requests one word, with a maximum of 16 output tokens. */
-export function sendTestCall(context: AttemptDeps, options: TestCallOptions): UpstreamAttempt {
+/**
+ * Requests one word, with a maximum of 16 output tokens; again through the Responses API if chat completions reject the
+ * model. `onSend`: called with each attempt.
+ */
+export async function runTestCall(
+  context: AttemptDeps,
+  options: TestCallOptions,
+  onSend?: (attempt: UpstreamAttempt) => void,
+): Promise<{ readonly attempt: UpstreamAttempt; readonly result: AttemptResult }> {
+  const { provider, upstream, rejectsChat } = options
+  const attempt = sendTestCall(context, options)
+  onSend?.(attempt)
+  const result = await attempt.result
+  const { settings } = upstream
+  const isOther = result.kind === 'error' && chatRejection(result.error, { provider, settings }) !== null
+  if (rejectsChat || !isOther) return { attempt, result }
+  return runTestCall(context, { ...options, rejectsChat: true }, onSend)
+}
+
+function sendTestCall(context: AttemptDeps, options: TestCallOptions): UpstreamAttempt {
   const { upstream, credential, model, maxDurationMs = Infinity, rejectsChat } = options
   const provider = providerFor(upstream, model, undefined, rejectsChat) ?? options.provider
   const request = readChatRequest(Buffer.from(JSON.stringify({ model, ...testMessages })))

@@ -175,6 +175,20 @@ describe('Models of the Responses API alone', () => {
     }
   })
 
+  test('Upstream whose streams are collected – is asked for a stream', async () => {
+    const collected = await server.upstream(replay('responses', 'text'), {
+      provider: 'openai',
+      collect_stream: true,
+    })
+    await addModel('collected', collected)
+    const response = await alice.post(chatRequest('collected'))
+    assert.partialDeepStrictEqual(await response.json(), {
+      choices: [{ message: { content: 'Hello, world.' } }],
+      usage: { prompt_tokens: 20, completion_tokens: 4 },
+    })
+    assert.equal(collected.requests.at(-1)?.json['stream'], true)
+  })
+
   test('Image and structured output – are sent in the form of the API', async () => {
     const url = 'data:image/png;base64,iVBORw0KGgo='
     const content = [
