@@ -7,7 +7,7 @@ import { chatRequest } from '../../support/server/account.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { messagesRequest, postMessages } from '../../support/upstream/anthropic-messages.ts'
 import { replay } from '../../support/upstream/provider-recordings.ts'
-import { respondWithJson } from '../../support/upstream/scripted-responses.ts'
+import { respondWith, respondWithJson } from '../../support/upstream/scripted-responses.ts'
 
 const server = await sharedTestServer()
 const alice = await server.account({ balance: '¥10' })
@@ -44,6 +44,31 @@ describe('Models whose names say nothing', () => {
       model: 'deployment',
     })
     assert.equal(tested.ok, true)
+  })
+
+  test('Model with reasoning that takes no tools in chat – gets requests with tools alone', async () => {
+    const message =
+      'Function tools with reasoning_effort are not supported for gpt-5.6-sol in /v1/chat/completions.'
+    const error = { message, type: 'invalid_request_error', param: 'reasoning_effort', code: null }
+    const upstream = await server.upstream(
+      (exchange) => {
+        const { path, json } = exchange.request
+        if (path.endsWith('/responses')) return replay('responses', 'text')(exchange)
+        return ('tools' in json ? respondWithJson(400, { error }) : respondWith('From chat.'))(exchange)
+      },
+      { provider: 'openai' },
+    )
+    await server.model('reasoner', { upstreams: [upstream] })
+    const tools = [
+      { type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } },
+    ]
+    const send = async (fields: object): Promise<string> =>
+      (await alice.post(chatRequest('reasoner', fields))).text()
+    assert.match(await send({ tools }), /Hello, world\./)
+    assert.match(await send({}), /From chat\./)
+    assert.match(await send({ tools }), /Hello, world\./)
+    const paths = upstream.requests.map(({ path }) => path.replace('/v1/', ''))
+    assert.deepEqual(paths, ['chat/completions', 'responses', 'chat/completions', 'responses'])
   })
 
   test('Upstream without chat completions – is used if the operator says what it speaks', async () => {
