@@ -7,7 +7,12 @@
 /** The status and the default message of each code. */
 const definitions = {
   invalid_request: [400, 'Invalid request.'],
+  invalid_encrypted_content: [400, 'This `encrypted_content` was not made for this account, or was changed.'],
   invalid_json: [400, 'The request body is not valid JSON.'],
+  compaction_failed: [
+    422,
+    'The model wrote no complete summary, so the conversation was not compacted. Try again, or use another model.',
+  ],
   idempotency_key_reused: [422, 'This Idempotency-Key was already used with a different request body.'],
   idempotency_conflict: [
     409,

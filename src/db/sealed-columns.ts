@@ -19,7 +19,7 @@ interface SealedColumn {
   readonly isBinary?: true
 }
 
-/** Every call of `Sealer.seal` and `Sealer.sealBytes` writes one of these. */
+/** Every call of `Sealer.seal` and `Sealer.sealBytes` writes one of these, except for summaries, which callers keep. */
 export const sealedColumns: readonly SealedColumn[] = [
   { table: 'upstreams', column: 'credential', key: ['id'], sealedFor: 'id' },
   { table: 'upstreams', column: 'proxy', key: ['id'], sealedFor: 'id' },

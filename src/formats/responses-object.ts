@@ -13,6 +13,8 @@ export interface ResponsesContext {
   readonly provider: string
   /** The caller's request, in the Responses format. */
   readonly request: Json
+  /** Of a compaction: seals the summary for its account. */
+  readonly seal?: (summary: string) => string
 }
 
 /** How a response ended. */

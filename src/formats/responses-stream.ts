@@ -2,6 +2,7 @@
 import { apiError, type ApiError } from '../errors.ts'
 import { getObject, getObjects, getString, isObject, type Json } from '../providers/json-fields.ts'
 import type { TokenUsage } from '../providers/usage.ts'
+import { createOutput } from './responses-compaction.ts'
 import { encodeResponsesEvent, ResponsesEventLog, type SentPart } from './responses-event-log.ts'
 import {
   endingOf,
@@ -11,7 +12,6 @@ import {
   type ResponseHead,
   type ResponsesContext,
 } from './responses-object.ts'
-import { OutputItems } from './responses-output.ts'
 
 const doneEvent = Buffer.from('data: [DONE]\n\n')
 
@@ -68,7 +68,7 @@ export class ResponsesStreamEncoder {
   readonly #request: Json
   readonly #meter: { readonly tokens: number }
   readonly #log = new ResponsesEventLog()
-  readonly #items: OutputItems
+  readonly #items: ReturnType<typeof createOutput>
   #head: ResponseHead | null = null
   #ending: ResponseEnding | null = null
 
@@ -76,7 +76,7 @@ export class ResponsesStreamEncoder {
   constructor(context: ResponsesContext, meter: { readonly tokens: number }) {
     this.#request = context.request
     this.#meter = meter
-    this.#items = new OutputItems(context, this.#log)
+    this.#items = createOutput(context, this.#log)
   }
 
   encode(chunk: unknown): Buffer | null {
@@ -104,6 +104,8 @@ export class ResponsesStreamEncoder {
     }
     this.#start({})
     if (!this.#ending) this.#items.finish('completed')
+    const { failure } = this.#items
+    if (failure) return [this.errorEvents(failure, { sentTokens: Infinity, usage })]
     this.#emitResponse(`response.${ending.status}`, ending, usage)
     const rest = this.#log.take()
     return [...(rest ? [rest] : []), doneEvent]

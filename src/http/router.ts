@@ -22,6 +22,7 @@ import { balanceBody, billingUsageBody, requestBody, subscriptionBody } from './
 import { chatCompletions, completions, embeddings, type ChatDeps } from './openai/chat-completions.ts'
 import {
   isCodexCatalog,
+  compactResponse,
   isWebSocket,
   responses,
   responseTokens,
@@ -61,6 +62,7 @@ const relayedPaths: ReadonlyMap<string, typeof chatCompletions> = new Map([
   ['/messages', messages],
   ['/messages/count_tokens', messageTokens],
   ['/responses', responses],
+  ['/responses/compact', compactResponse],
   ['/responses/input_tokens', responseTokens],
 ])
 
@@ -260,7 +262,7 @@ export class Router {
       const address = this.apiKeys.clientAddress(incoming.peer, incoming.header('x-forwarded-for'))
       this.#deps.onUnauthenticated(address)
     }
-    const isRelayed = /\/(?:completions|embeddings|messages|responses)$/.test(path)
+    const isRelayed = /\/(?:completions|embeddings|messages|responses(?:\/compact)?)$/.test(path)
     if (isRelayed && isAuthenticated(context) && !context.isAdmitted) this.#deps.onRejected(error, context)
     if (response.isStarted || response.isDisconnected) return
     const headers = [...jsonHeaders, ...context.headers, ...errorHeaders(error)]

@@ -23,6 +23,8 @@ export interface ChatBody {
 export interface NativeRequest {
   /** Headers of the caller that belong to the API format. */
   readonly headers: readonly (readonly [name: string, value: string])[]
+  /** What follows the path of the API, such as `/compact`; absent: nothing. */
+  readonly subpath?: string
   /** Encodes the body with the upstream's name for the model, a lower maximum if necessary, and all else unchanged. */
   encode(edits: NativeEdits): Buffer[]
 }

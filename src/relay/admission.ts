@@ -44,7 +44,7 @@ export function requestHold(deps: RelayDeps, context: RelayContext): Promise<Hol
     results: request.n,
     requestedTokens: request.maxOutputTokens,
     searches: searchesToHold(context),
-    stream: request.stream,
+    stream: request.stream && request.isHeldWhole !== true,
     ...(holdsOwnMaximum(request.format.operation) ? { holdsOwnMaximum: true } : {}),
     ...(terms ? { terms } : {}),
   }

@@ -42,6 +42,15 @@ export function streamResult(
   return streamResults[kind === 'complete' && wasAborted ? 'disconnected' : kind]
 }
 
+/** What the caller gets instead of a response. One that was cut at the maximum that was paid for lacks only money. */
+export function failureOf(
+  failure: ApiError,
+  { finishReason }: { readonly finishReason: string | null },
+  { loweredMaximum }: { readonly loweredMaximum: number | null },
+): ApiError {
+  return finishReason === 'length' && loweredMaximum !== null ? apiError('insufficient_quota') : failure
+}
+
 /** The error that ends an incomplete stream. */
 export function apiErrorForEnd(endReason: EndReason): ApiError {
   if (endReason.kind === 'store-unavailable' || endReason.kind === 'shutdown')

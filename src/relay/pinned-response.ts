@@ -5,10 +5,10 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import type { ResponsePinsTable } from '../db/schema/schema.ts'
 import { apiError, type ApiError } from '../errors.ts'
-import { addHolder, isHeld } from '../formats/encrypted-content.ts'
 import { withAddedHeaders } from '../providers/added-fields.ts'
 import { findProvider } from '../providers/registry.ts'
 import type { RelayDeps } from './request-context.ts'
+import { addHolderTo } from './request/responses-encoding.ts'
 import { holderOf } from './routing/affinity.ts'
 import { sendAuxiliaryRequest, type AuxiliaryResponse } from './routing/auxiliary-request.ts'
 import { secretsOf } from './routing/secrets.ts'
@@ -65,8 +65,5 @@ export async function callPinnedResponse(
     const about = { credential: secretsOf({ ...upstream, ...call }), now: deps.now(), provider }
     throw apiErrorFromUpstream(upstreamErrorFromResponse({ ...response, errorType: null }, about))
   }
-  const renamed = renameModel(bytes, returnedModel)
-  return isHeld(renamed)
-    ? Buffer.from(addHolder(renamed.toString(), holderOf(upstream, credential)))
-    : renamed
+  return addHolderTo(renameModel(bytes, returnedModel), { holder: holderOf(upstream, credential) })
 }

@@ -16,6 +16,7 @@ import type { HoldGranted } from './ledger-client.ts'
 import { StreamPipeline } from './streaming/stream-pipeline.ts'
 import {
   attemptOutcome,
+  failureOf,
   streamResult,
   upstreamOutcome,
   type EndReason,
@@ -95,17 +96,20 @@ class RelaySession implements ActiveRequest {
     const { meter } = response
     this.#observeMaximum(meter)
     const bill = response.isEmpty ? null : billFromUsage(meter, failover)
+    const failure = response.failure && failureOf(response.failure, meter, failover)
+    const outcome = failure ? 'truncated' : 'ok'
     const result: RequestResult = {
-      httpStatus: 200,
-      outcome: writer.isDisconnected ? 'aborted' : 'ok',
+      httpStatus: failure?.status ?? 200,
+      outcome: writer.isDisconnected ? 'aborted' : outcome,
       finish: meter.finishReason,
-      errorCode: null,
+      errorCode: failure?.code ?? null,
       firstTokenMs: null,
     }
-    const stored = claim && this.#responseToStore(true, captureBuffered(response.bytes, headers))
-    const charge = await this.#settle(bill, result, null, stored)
-    const own = ['content-type', 'application/json', 'x-sluice-cost', formatAmount(charge)]
-    writer.send(200, [...own, ...headers], response.bytes)
+    const stored = claim && !failure && this.#responseToStore(true, captureBuffered(response.bytes, headers))
+    const charge = await this.#settle(bill, result, null, stored || null)
+    headers.push('x-sluice-cost', formatAmount(charge))
+    if (failure) throw failure
+    writer.send(200, ['content-type', 'application/json', ...headers], response.bytes)
   }
 
   async runStreaming(): Promise<void> {
@@ -123,7 +127,8 @@ class RelaySession implements ActiveRequest {
     failover.reportEnd(upstreamOutcome(pipeline.receivedEnd ?? endReason))
     this.#observeMaximum(meter)
     // A stream that failed, or was left, before its first content costs as little as one that was not sent at all.
-    const isFree = !stream.hasContent && endReason.kind !== 'complete'
+    const isComplete = endReason.kind === 'complete' || endReason.kind === 'out-of-credit'
+    const isFree = !stream.hasContent && !isComplete
     const bill = isFree ? null : this.#billStream(endReason, meter, pipeline)
     if (isFree && pipeline.wasAborted) this.#leaveEarly()
     const contentMs = failover.attempt?.firstContentMs ?? null
@@ -133,7 +138,6 @@ class RelaySession implements ActiveRequest {
       firstTokenMs: contentMs === null ? null : Math.max(0, callAtMs + contentMs),
     }
     const fault = endReason.kind === 'upstream-error' ? errorSummary(endReason.error) : null
-    const isComplete = endReason.kind === 'complete' || endReason.kind === 'out-of-credit'
     const stored =
       this.#context.claim &&
       this.#responseToStore(isComplete, pipeline.captureResponse(endReason, bill?.usage ?? null))
@@ -146,9 +150,9 @@ class RelaySession implements ActiveRequest {
   /** Before the settlement, so that the next hold takes into account what the response shows. */
   #observeMaximum(meter: UsageMeter): void {
     const { request } = this.#context
-    const { route } = this.#failover
+    const { route, hidesMaximum } = this.#failover
     const asked = this.#hold.maximumTokens ?? request.maxOutputTokens
-    if (asked === null || route === null || route.maximum === 'exceeded') return
+    if (asked === null || route === null || route.maximum === 'exceeded' || hidesMaximum) return
     const state = observedMaximum(meter, asked * request.n)
     if (state === null || state === route.maximum) return
     const { upstream, upstreamModel } = route

@@ -4,6 +4,7 @@ import type { PricedModel } from '../catalog/catalog.ts'
 import type { IdempotencyClaim } from '../ledger/events.ts'
 import type { RequestOutcome } from '../ledger/request-row.ts'
 import type { HttpClient } from '../lib/http-client/http-client.ts'
+import type { Sealer } from '../lib/encryption.ts'
 import type { SlotMap } from '../lib/slot-map.ts'
 import type { ResponsePins } from '../usage/response-pins.ts'
 import type { StoredResponses } from '../usage/stored-responses.ts'
@@ -61,6 +62,7 @@ export interface RelayDeps extends AttemptDeps {
   readonly ledger: LedgerClient
   readonly storedResponses: StoredResponses
   readonly responsePins: Pick<ResponsePins, 'find' | 'add' | 'remove'>
+  readonly sealer: Sealer
   readonly quirks: UpstreamQuirks
   readonly health: HealthClient
   readonly keepAliveMs: number

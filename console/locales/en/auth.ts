@@ -110,6 +110,9 @@ export const auth = {
     not_found: 'Not found.',
     model_not_found: 'The model does not exist.',
     response_not_found: 'No response is stored.',
+    invalid_encrypted_content: 'This `encrypted_content` was not made for this account, or was changed.',
+    compaction_failed:
+      'The model wrote no complete summary, so the conversation was not compacted. Try again, or use another model.',
     websocket_unsupported: 'WebSocket is not supported. Use POST /v1/responses with `stream: true`.',
     conflict: 'This conflicts with an existing resource.',
     request_too_large: 'The request body is too large.',

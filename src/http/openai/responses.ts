@@ -1,13 +1,17 @@
 /**
- * `POST /v1/responses` and `/v1/responses/input_tokens`, OpenAI's Responses API: parses and validates the request, then
- * passes it to the relay. Requests about stored responses go to the provider that holds them.
+ * `POST /v1/responses`, `/v1/responses/compact` and `/v1/responses/input_tokens`, OpenAI's Responses API: parses and
+ * validates the request, then passes it to the relay. Requests about stored responses go to the provider that holds them.
  */
 import { allowsModel } from '../../accounts/allowlists.ts'
 import { ApiError, apiError } from '../../errors.ts'
 import { withCallerField } from '../../formats/responses-error.ts'
 import { estimateMark } from '../../relay/count-tokens.ts'
 import { rateLimitHeaders } from '../../relay/rate-headers.ts'
-import { readResponsesRequest, type ResponsesRequest } from '../../relay/request/responses-request.ts'
+import {
+  createSummarySeal,
+  readConversation,
+  type ConversationRequest,
+} from '../../relay/request/compaction-request.ts'
 import { previousNotFound } from '../../relay/routing/storing-routes.ts'
 import {
   callPinnedResponse,
@@ -19,9 +23,34 @@ import { decodePathSegment } from '../request-target.ts'
 import { sendTokenCount } from '../token-counts.ts'
 import { relayRequest, type ChatDeps } from './chat-completions.ts'
 
+function readRequest(
+  { relay, catalog }: ChatDeps,
+  { body, caller }: HttpRequestContext,
+  kind: { readonly isCompaction?: boolean; readonly isTokenCount?: boolean } = {},
+): ConversationRequest {
+  const seal = createSummarySeal(relay.sealer, caller?.accountId ?? '')
+  return readConversation(body, {
+    ...kind,
+    seal,
+    modelMaximum: (name) => catalog.model(name)?.maxOutputTokens ?? null,
+  })
+}
+
 /** Throws an `ApiError` if nothing has been sent. */
-export async function responses(deps: ChatDeps, context: HttpRequestContext): Promise<void> {
-  const request = readResponsesRequest(context.body)
+export function responses(deps: ChatDeps, context: HttpRequestContext): Promise<void> {
+  return relayResponses(deps, context, readRequest(deps, context))
+}
+
+/** `POST /v1/responses/compact`. Throws an `ApiError` if nothing has been sent. */
+export function compactResponse(deps: ChatDeps, context: HttpRequestContext): Promise<void> {
+  return relayResponses(deps, context, readRequest(deps, context, { isCompaction: true }))
+}
+
+async function relayResponses(
+  deps: ChatDeps,
+  context: HttpRequestContext,
+  request: ConversationRequest,
+): Promise<void> {
   await findPrevious(deps, context, request)
   try {
     await relayRequest(deps, context, request)
@@ -34,7 +63,7 @@ export async function responses(deps: ChatDeps, context: HttpRequestContext): Pr
 async function findPrevious(
   { relay }: ChatDeps,
   { caller }: HttpRequestContext,
-  request: ResponsesRequest,
+  request: ConversationRequest,
 ): Promise<void> {
   const { previousId } = request
   if (previousId === null || !caller) return
@@ -45,7 +74,7 @@ async function findPrevious(
 
 /** Throws an `ApiError` if nothing has been sent. */
 export async function responseTokens(deps: ChatDeps, context: HttpRequestContext): Promise<void> {
-  const request = readResponsesRequest(context.body, { isTokenCount: true })
+  const request = readRequest(deps, context, { isTokenCount: true })
   await findPrevious(deps, context, request)
   return sendTokenCount(deps, context, {
     request,

@@ -67,6 +67,30 @@ const response = object({
 })
 
 const responseId = { name: 'id', in: 'path', required: true, schema: text }
+const compactionRequest: Json = {
+  ...object(
+    {
+      model: text,
+      input: { type: ['string', 'array'], items: object({ type: text }, []), minItems: 1 },
+      instructions: { type: ['string', 'null'] },
+      prompt_cache_key: { type: ['string', 'null'] },
+      reasoning: object({ effort: { type: ['string', 'null'] } }, []),
+    },
+    ['model', 'input'],
+  ),
+  additionalProperties: true,
+}
+
+const compaction = object({
+  id: text,
+  object: { const: 'response.compaction' },
+  created_at: count,
+  output: {
+    ...items,
+    description: 'The user’s messages, and an item of type `compaction`: the beginning of the next `input`.',
+  },
+  usage: { ...usage, type: ['object', 'null'] },
+})
 
 /** `error`: the schema of errors in OpenAI's format. */
 export function responsesPaths(error: Json): Json {
@@ -113,6 +137,30 @@ export function responsesPaths(error: Json): Json {
     '/v1/responses/{id}/cancel': { post: stored('Cancel a stored response', response) },
     '/v1/responses/{id}/input_items': {
       get: stored('List the input of a stored response', object({ object: { const: 'list' }, data: items })),
+    },
+    '/v1/responses/compact': {
+      post: {
+        ...withApiKey,
+        summary: 'Compact a conversation into a summary',
+        parameters: [idempotencyKey],
+        requestBody: { required: true, content: content(compactionRequest) },
+        responses: {
+          200: {
+            description: 'The compacted conversation.',
+            headers: {
+              'x-request-id': { schema: text },
+              'x-sluice-cost': { schema: amount },
+              ...replayedHeader,
+            },
+            content: content(compaction),
+          },
+          ...errorResponses(error, 400, 401, 402, 403, 404, 409, 413, 429, 500, 503),
+          422: jsonResponse(
+            'The model wrote no complete summary (`compaction_failed`), or the `Idempotency-Key` was already used with a different request body.',
+            error,
+          ),
+        },
+      },
     },
     '/v1/responses/input_tokens': {
       post: {

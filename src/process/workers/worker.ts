@@ -69,6 +69,7 @@ function createRelayDeps(context: WorkerContext): RelayDeps {
     ledger,
     storedResponses: new StoredResponses(lookups, sealer),
     responsePins: pinsWithLog(new ResponsePins(context), log),
+    sealer,
     client: new HttpClient({ ...defaultClientBounds, allow }),
     quirks: {
       rejectedFields: (upstream, model, now) => rejectedFields.fields(upstream, model, now),

@@ -146,7 +146,7 @@ export function openAICompatibleProvider(preset: OpenAICompatiblePreset): Provid
     },
     buildResponsesRequest(call) {
       const url = responsesUrl(call.baseUrl)
-      if (call.body.native) return nativeRequest(preset, call, url)
+      if (call.body.native) return nativeRequest(preset, call, url + (call.body.native.subpath ?? ''))
       return modelRequest(call, url, authHeaders(preset, call.credential), buildResponsesBody(call))
     },
     buildStoredRequest: ({ baseUrl, credential }, path) => ({

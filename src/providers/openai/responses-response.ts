@@ -28,8 +28,8 @@ const callerCalls: Readonly<Record<string, string>> = {
   custom_tool_call: 'input',
 }
 
-/** Calls that the provider runs itself; they are metered as they appear. */
-const callType = /_call$/
+/** What the provider does itself: calls, which are metered as they appear, and a compaction. */
+const callType = /_call$|^compaction$/
 
 /** Events whose `delta` is text that the model has written for the provider's own tools. */
 const toolDelta =
@@ -127,6 +127,8 @@ class ResponsesReader extends ResponseReader {
   /** The item as a whole, which some upstreams send alone. */
   #onItemDone(index: number, item: Json): void {
     const type = getString(item, 'type') ?? ''
+    // A compaction repeats what the user wrote.
+    if (item['role'] === 'user') return
     const input = lookup(callerCalls, type)
     const isStreamed = this.#streamed.has(index)
     if (input !== undefined) {

@@ -36,6 +36,8 @@ export interface CallerRequest {
   readonly holder?: string | null
   /** Tools that the provider runs and bills by the call; absent: the format has none. */
   readonly hostedTools?: readonly HostedTool[]
+  /** Its stream sends nothing before the end: the hold covers it from the start, since nothing can be cut later. */
+  readonly isHeldWhole?: true
   /** The request as an object, parsed on the first call. Must not be changed. */
   parsed(): Readonly<Record<string, unknown>>
   /** The estimated input tokens, for requests that no provider has counted. */
@@ -63,6 +65,10 @@ export interface RequestEncoding extends ChatBody {
   readonly isPassthrough: boolean
   /** It asks for a stream, which is collected into the response of a request that wants none. */
   readonly isCollected?: true
+  /** What takes its place where the upstream lacks what it needs. */
+  readonly otherwise?: AlternativeEncoding
+  /** The maximum of the request is the relay's own, which the upstream is not told. */
+  readonly hidesMaximum?: true
   /** How many calls the request takes, whose responses are joined; absent: one. */
   readonly parts?: number
   /** Collects a stream in the caller's format; absent if it is not passed through. */
@@ -73,6 +79,15 @@ export interface RequestEncoding extends ChatBody {
   encodeResponse?(response: Chunk): Readonly<Record<string, unknown>>
   /** An encoder for a stream of the call that `meter` reads. */
   streamEncoder(meter: UsageMeter, call: UpstreamCall): StreamEncoder
+}
+
+export interface AlternativeEncoding {
+  /**
+   * `path`: the upstream does not have the path of the request, which cannot state a maximum either; else the type of an
+   * item in the input that it does not know.
+   */
+  readonly lacked: 'path' | 'compaction_trigger'
+  readonly encoding: RequestEncoding
 }
 
 /** Encodes a stream in the caller's format. */

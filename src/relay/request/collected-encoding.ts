@@ -4,14 +4,7 @@
  */
 import { ChunkCollector } from '../../providers/chunk-collector.ts'
 import { isObject, type Json } from '../../providers/json-fields.ts'
-import type {
-  BodyEdits,
-  Chunk,
-  NativeRequest,
-  Provider,
-  UpstreamCall,
-  UpstreamSettings,
-} from '../../providers/provider.ts'
+import type { BodyEdits, Chunk, NativeRequest, Provider, UpstreamCall } from '../../providers/provider.ts'
 import type { UsageMeter } from '../streaming/usage-meter.ts'
 import type { CallerRequest, RequestEncoding, StreamEncoder } from './caller-format.ts'
 
@@ -86,13 +79,20 @@ export class CollectedEncoding implements RequestEncoding {
   }
 }
 
-/** The encoding for an upstream that may be set to `collectStream`. */
+/** The encoding for an upstream that may be set to `collectStream`, or lack what the usual encoding needs. */
 export function encodingFor(
   request: Pick<CallerRequest, 'stream' | 'encodingFor'>,
   provider: Provider,
-  { collectStream }: UpstreamSettings,
+  {
+    settings: { collectStream },
+    maximumTokens,
+    withoutFields,
+  }: Pick<UpstreamCall, 'settings' | 'maximumTokens' | 'withoutFields'>,
 ): RequestEncoding {
-  const encoding = request.encodingFor(provider)
+  const first = request.encodingFor(provider)
+  const { lacked = '', encoding: other = first } = first.otherwise ?? {}
+  const isLacked = withoutFields?.has(lacked) === true || (lacked === 'path' && maximumTokens !== null)
+  const encoding = isLacked ? other : first
   const hasStreams = !encoding.isPassthrough || encoding.collector !== undefined
   return collectStream && !request.stream && hasStreams ? new CollectedEncoding(encoding) : encoding
 }

@@ -16,12 +16,17 @@ type ResponsesBody = ScannedRequest & {
   readonly hostedTools: readonly HostedTool[]
 }
 
-export function patchResponsesBody(body: ResponsesBody, edits: NativeEdits): Buffer[] {
+/** `dropped`: fields that the path does not take. */
+export function patchResponsesBody(
+  body: ResponsesBody,
+  edits: NativeEdits,
+  dropped: readonly string[] = [],
+): Buffer[] {
   const changes = new Map<string, string>()
   if (edits.model !== null) changes.set('model', JSON.stringify(edits.model))
   for (const [name, value] of Object.entries(edits.extra ?? {})) changes.set(name, JSON.stringify(value))
   // OpenAI stores a response for 30 days unless it is told not to.
-  changes.set('store', String(body.store))
+  if (!dropped.includes('store')) changes.set('store', String(body.store))
   const { maximumTokens } = edits
   if (maximumTokens !== null && maximumTokens < (body.maxOutputTokens ?? Infinity))
     changes.set('max_output_tokens', String(maximumTokens))
@@ -31,7 +36,7 @@ export function patchResponsesBody(body: ResponsesBody, edits: NativeEdits): Buf
   assertNoReferences(body, parsed)
   const input = ownInput(body, parsed, edits.holder ?? '')
   if (input !== null) changes.set('input', input)
-  return patchBody(body, changes, [])
+  return patchBody(body, changes, dropped)
 }
 
 /** The tools without searches that have no price; `null`: they need no change. */
@@ -55,7 +60,11 @@ function assertNoReferences({ text }: ResponsesBody, { input }: Json): void {
 }
 
 /** The input without reasoning that only others can read, as JSON text; `null`: it needs no change. */
-function ownInput({ text, members }: ResponsesBody, { input }: Json, holder: string): string | null {
+export function ownInput(
+  { text, members }: Pick<ResponsesBody, 'text' | 'members'>,
+  { input }: Json,
+  holder: string,
+): string | null {
   const hasWrapped = text.includes(foreignSignatureMarker)
   if ((!hasWrapped && lastHolder(text) === null) || !Array.isArray(input)) return null
   const member = members.find(({ key }) => key === 'input')

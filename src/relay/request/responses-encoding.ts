@@ -27,6 +27,11 @@ class LastResponse {
   }
 }
 
+/** A response whose `encrypted_content` names its holder. */
+export function addHolderTo(bytes: Buffer, { holder = '' }: Pick<UpstreamCall, 'holder'>): Buffer {
+  return isHeld(bytes) ? Buffer.from(addHolder(bytes.toString(), holder)) : bytes
+}
+
 /** For an upstream that speaks the Responses API: nothing is translated. */
 export class PassthroughResponsesEncoding extends PassthroughEncoding {
   readonly maxOutputField = 'max_output_tokens'
@@ -39,8 +44,8 @@ export class PassthroughResponsesEncoding extends PassthroughEncoding {
     return new NativeCollector(new LastResponse(), (text) => addHolder(text, holder))
   }
 
-  rewrite(bytes: Buffer, _json: unknown, { holder = '' }: UpstreamCall): Buffer {
-    return isHeld(bytes) ? Buffer.from(addHolder(bytes.toString(), holder)) : bytes
+  rewrite(bytes: Buffer, _json: unknown, call: UpstreamCall): Buffer {
+    return addHolderTo(bytes, call)
   }
 }
 
@@ -51,14 +56,14 @@ export class TranslatedResponsesEncoding extends TranslatedEncoding {
   }
 
   encodeResponse(response: Chunk): Json {
-    return translateToResponse(response, this.#context)
+    return translateToResponse(response, this.context)
   }
 
   streamEncoder(meter: UsageMeter): StreamEncoder {
-    return new ResponsesStreamEncoder(this.#context, meter)
+    return new ResponsesStreamEncoder(this.context, meter)
   }
 
-  get #context(): ResponsesContext {
+  protected get context(): ResponsesContext {
     return { provider: this.provider.name, request: this.request.parsed() }
   }
 }

@@ -1,8 +1,9 @@
 /** Reads a buffered response: translates it if the provider has its own API format, or returns an error. */
+import { ApiError } from '../../errors.ts'
 import { parseBoundedJson } from '../../lib/json/bounded-json.ts'
 import { ResponseHeaders } from '../../lib/http-client/response-head.ts'
 import type { Chunk, ResponseIdentity } from '../../providers/provider.ts'
-import { isObject } from '../../providers/json-fields.ts'
+import { isObject, type Json } from '../../providers/json-fields.ts'
 import { renameModel, renameModelIn } from '../streaming/model-renaming.ts'
 import { UsageMeter } from '../streaming/usage-meter.ts'
 import type { AttemptCall } from './attempt-call.ts'
@@ -23,6 +24,8 @@ export interface BufferedResponse {
   readonly meter: UsageMeter
   /** It has neither content nor an end: it is not billed. */
   readonly isEmpty: boolean
+  /** What the caller gets instead of a response that is of no use, though it is billed. */
+  readonly failure?: ApiError
   /** With the upstream's own name for the model. */
   readonly identity: ResponseIdentity
 }
@@ -39,6 +42,16 @@ function buffered(bytes: Buffer, json: unknown, identity: ResponseIdentity): Buf
   const meter = new UsageMeter()
   const { hasContent, hasFinish } = meter.read(json)
   return { kind: 'buffered', bytes, meter, isEmpty: !hasContent && !hasFinish, identity }
+}
+
+/** The body of a response, unless the encoding throws an `ApiError`. */
+export function encodeBuffered(encode: () => Json): Pick<BufferedResponse, 'bytes' | 'failure'> {
+  try {
+    return { bytes: Buffer.from(JSON.stringify(encode())) }
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    return { bytes: Buffer.alloc(0), failure: error }
+  }
 }
 
 /** Reads the response to a call. */
@@ -72,8 +85,8 @@ export function readBufferedResponse(
       return buffered(renameModel(own, returnedModel), original, identity)
     }
     const response = renameModelIn(original, returnedModel)
-    const encoded = encoding.encodeResponse?.(response) ?? response
-    return buffered(Buffer.from(JSON.stringify(encoded)), response, identity)
+    const encoded = encodeBuffered(() => encoding.encodeResponse?.(response) ?? response)
+    return { ...buffered(encoded.bytes, response, identity), ...encoded }
   } catch {
     return {
       kind: 'error',

@@ -18,7 +18,7 @@ import { markCollected } from '../durable-marks.ts'
 import type { RelayContext, RelayDeps } from '../request-context.ts'
 import { conversationHash, holderOf } from './affinity.ts'
 import { classifyFailure } from './failure-scope.ts'
-import { rejectedField, rememberRejected } from './rejected-fields.ts'
+import { rejectedField, rememberRejected, withRejected } from './rejected-fields.ts'
 import { rejectsChat } from './responses-quirks.ts'
 import { maxAttempts, singleCandidate, UpstreamSelector, type Candidate } from './upstream-selector.ts'
 import { upstreamError, shouldFailOver, type UpstreamError } from './upstream-error.ts'
@@ -49,6 +49,8 @@ export class Failover implements ServedRequest {
   #isReported = false
   /** The last attempt has got a response. */
   hasResponse = false
+  /** The upstream is not told the maximum of the request. */
+  hidesMaximum = false
   /** No other upstream is tried. */
   isCancelled = false
 
@@ -177,25 +179,24 @@ export class Failover implements ServedRequest {
   #send(candidate: Candidate, rejected: readonly RejectedField[]): Attempt | null {
     const { route, model, credential } = candidate
     const { upstream, upstreamModel } = route
-    const { request } = this.#context
     this.#isReported = false
     this.#call = null
     this.#candidate = candidate
     this.#startedAt = this.#deps.now()
     const known = this.#deps.quirks.rejectedFields(upstream.id, upstreamModel, this.#startedAt)
-    const withoutFields =
-      rejected.length > 0 ? known.union(new Set(rejected.map(({ field }) => field))) : known
-    const isChatRejected = rejectsChat(withoutFields, request)
-    const provider = providerFor(upstream, upstreamModel, request.format.spoken, isChatRejected)
+    const withoutFields = withRejected(known, rejected)
+    const isChatRejected = rejectsChat(withoutFields, this.request)
+    const provider = providerFor(upstream, upstreamModel, this.request.format.spoken, isChatRejected)
     if (!provider) return null
-    const body = encodingFor(request, provider, upstream.settings)
+    const [maximumTokens, { settings }] = [this.loweredMaximum, upstream]
+    const body = encodingFor(this.request, provider, { settings, maximumTokens, withoutFields })
     this.#call = {
       body,
       model: upstreamModel,
-      maximumTokens: this.loweredMaximum,
+      maximumTokens,
       baseUrl: upstream.baseUrl,
       credential: credential.credential,
-      settings: upstream.settings,
+      settings,
       added: upstream.added,
       withoutFields,
       returnedModel: route.returnedModel,
@@ -208,6 +209,7 @@ export class Failover implements ServedRequest {
       proxy: upstream.proxy,
       onCollect: body.isCollected && markCollected(this.#deps.ledger, this.#context),
     }
+    this.hidesMaximum = maximumTokens === null && body.hidesMaximum === true
     this.attempt = createAttempt(this.#deps, this.#call)
     this.attempt.send()
     return this.attempt
@@ -241,11 +243,10 @@ export class Failover implements ServedRequest {
   #timeoutsFor({ route, hasAlternatives }: Candidate): AttemptCall['timeouts'] {
     const { timeouts } = route
     if (!hasAlternatives) return timeouts
-    const { stream } = this.#context.request
-    const typicalMs = typicalLatencyMs(routeStats(route), stream, this.#deps.now())
+    const typicalMs = typicalLatencyMs(routeStats(route), this.request.stream, this.#deps.now())
     const { minMs, defaultMs, latencyFactor } = probeWait
     const maxMs = typicalMs === null ? defaultMs : Math.max(minMs, typicalMs * latencyFactor)
-    return boundTimeouts(timeouts, maxMs, stream)
+    return boundTimeouts(timeouts, maxMs, this.request.stream)
   }
 
   /** Reports an error to the circuit breakers. False if it is not the upstream's failure. */

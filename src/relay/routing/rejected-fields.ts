@@ -120,9 +120,17 @@ function isAdded(field: string, sent: SentRequest): boolean {
   return isTranslated && hasHint(body.parsed(), field)
 }
 
+/** What the request needs and the upstream lacks, though it can be asked otherwise. */
+function lackedBy({ status, kind, message }: UpstreamError, { body }: SentRequest): RejectedField | null {
+  const field = body.otherwise?.lacked
+  if (field === 'path') return status === 404 || status === 405 ? { field, isAlways: true } : null
+  // The message may repeat the caller's text, so that it says nothing about other requests.
+  return field && kind === 'request' && message.includes(field) ? { field, isAlways: false } : null
+}
+
 /** The field to leave out; `null`: the error is for another reason. */
 export function rejectedField(error: UpstreamError, sent: SentRequest): RejectedField | null {
-  const ofResponses = rejectedOfResponses(error, sent)
+  const ofResponses = lackedBy(error, sent) ?? rejectedOfResponses(error, sent)
   if (ofResponses || error.kind !== 'request') return ofResponses
   const field = fieldOf(error, sent.body.stream)
   if (field === null || sent.withoutFields?.has(field) || !isAdded(field, sent)) return null
@@ -162,6 +170,14 @@ function isAlwaysRejected(
   }
   if (!samplingFields.has(field)) return true
   return withoutFields?.has('reasoning') || !hasHint(request, 'reasoning')
+}
+
+/** The fields to leave out: those that are known, and those that this request has shown. */
+export function withRejected(
+  known: ReadonlySet<string>,
+  rejected: readonly RejectedField[],
+): ReadonlySet<string> {
+  return rejected.length === 0 ? known : known.union(new Set(rejected.map(({ field }) => field)))
 }
 
 /** Remembers fields that the upstream rejects in every request. */

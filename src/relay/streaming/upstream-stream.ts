@@ -17,7 +17,7 @@ import { upstreamError, upstreamErrorFromBody, type UpstreamError } from '../rou
 import { secretsOf } from '../routing/secrets.ts'
 import type { StreamEncoder } from '../request/caller-format.ts'
 import type { AttemptCall } from '../routing/attempt-call.ts'
-import type { BufferedResponse } from '../routing/buffered-response.ts'
+import { encodeBuffered, type BufferedResponse } from '../routing/buffered-response.ts'
 import { identityIn } from '../routing/served-response.ts'
 import { ModelRenaming, renameModelIn } from './model-renaming.ts'
 import { emptyFacts, UsageMeter, type ChunkFacts } from './usage-meter.ts'
@@ -100,9 +100,10 @@ export class UpstreamStream {
 
   /** The response to which a complete stream adds up; `null`: its events are sent, or it was empty. */
   collected(): BufferedResponse | null {
-    if (!this.hasContent || !this.encoder.collected) return null
-    const bytes = Buffer.from(JSON.stringify(this.encoder.collected()))
-    return { kind: 'buffered', bytes, meter: this.meter, isEmpty: false, identity: this.identity }
+    const { encoder, meter, identity } = this
+    if (!this.hasContent || !encoder.collected) return null
+    const encoded = encodeBuffered(() => encoder.collected?.() ?? {})
+    return { kind: 'buffered', ...encoded, meter, isEmpty: false, identity }
   }
 
   /** Call with bytes as they arrive. */

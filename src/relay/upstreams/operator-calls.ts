@@ -94,7 +94,8 @@ function sendTestCall(context: AttemptDeps, options: TestCallOptions): UpstreamA
   const { upstream, credential, model, maxDurationMs = Infinity, rejectsChat } = options
   const provider = providerFor(upstream, model, undefined, rejectsChat) ?? options.provider
   const request = readChatRequest(Buffer.from(JSON.stringify({ model, ...testMessages })))
-  const body = encodingFor(request, provider, upstream.settings)
+  const { settings } = upstream
+  const body = encodingFor(request, provider, { settings, maximumTokens: null })
   const call = { provider, body, model, credential, nowMs: context.now() }
   const attempt = new UpstreamAttempt(context, singleCall(upstream, call, maxDurationMs))
   attempt.send()

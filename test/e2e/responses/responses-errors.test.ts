@@ -29,7 +29,7 @@ describe('Responses API errors', () => {
       [postResponses(poor, responsesRequest('m')), 402, 'insufficient_quota'],
       [postResponses(narrow, responsesRequest('m')), 403, 'model_not_allowed'],
       [postResponses(alice, responsesRequest('nowhere')), 404, 'model_not_found'],
-      [postResponses(alice, responsesRequest('m'), { path: '/v1/responses/compact' }), 404, 'not_found'],
+      [postResponses(alice, responsesRequest('m'), { path: '/v1/replies' }), 404, 'not_found'],
       [postResponses(alice, responsesRequest('m', { input: 'x'.repeat(70_000) })), 413, 'request_too_large'],
       [postResponses(alice, '{'), 400, 'invalid_json'],
     ]

@@ -21,6 +21,15 @@ export function postResponses(
   return account.post(body, { path: '/v1/responses', ...options })
 }
 
+/** Asks for a compaction; `body` as of a Responses request. */
+export function compact(
+  account: Account,
+  body: object,
+  headers: PostOptions['headers'] = {},
+): Promise<Response> {
+  return account.post(body, { path: '/v1/responses/compact', headers })
+}
+
 export interface ResponseItem extends Fields {
   id: string
   type: string
@@ -91,6 +100,7 @@ const itemFields: Readonly<Record<string, readonly string[]>> = {
   reasoning: ['id', 'summary'],
   function_call: ['id', 'status', 'call_id', 'name', 'arguments'],
   custom_tool_call: ['id', 'status', 'call_id', 'name', 'input'],
+  compaction: ['id', 'encrypted_content'],
 }
 
 /** Checks the shape of a response object. */
