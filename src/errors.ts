@@ -13,6 +13,18 @@ const definitions = {
     422,
     'The model wrote no complete summary, so the conversation was not compacted. Try again, or use another model.',
   ],
+  invalid_stream_id: [
+    400,
+    'Invalid `stream_id`: must be 1 to 256 letters, digits, underscores, hyphens or periods.',
+  ],
+  websocket_stream_limit_reached: [
+    400,
+    'Too many responses are running on this WebSocket. Wait for one of them, or open another WebSocket.',
+  ],
+  websocket_connection_limit_reached: [
+    400,
+    'This WebSocket has been open for 60 minutes. Open another one to continue.',
+  ],
   idempotency_key_reused: [422, 'This Idempotency-Key was already used with a different request body.'],
   idempotency_conflict: [
     409,
@@ -44,7 +56,6 @@ const definitions = {
   conflict: [409, 'This conflicts with an existing resource.'],
   request_too_large: [413, 'The request body is too large.'],
   unsupported_media_type: [415, 'Unsupported content type. Use application/json.'],
-  websocket_unsupported: [426, 'WebSocket is not supported. Use POST /v1/responses with `stream: true`.'],
   rate_limit_exceeded: [429, 'Too many requests. Retry later.'],
   server_error: [500, 'Internal server error.'],
   upstream_unavailable: [503, 'This model is temporarily unavailable.'],
@@ -65,7 +76,7 @@ const typesByStatus: Readonly<Record<number, string>> = {
 const unavailableRetryMs = 1000
 
 /** Sent with `x-should-retry: false`: the same request would fail again. */
-const finalStatuses: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 405, 413, 415, 422, 426])
+const finalStatuses: ReadonlySet<number> = new Set([400, 401, 402, 403, 404, 405, 413, 415, 422])
 
 export type ApiErrorCode = keyof typeof definitions
 

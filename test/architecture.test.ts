@@ -32,7 +32,7 @@ const sharedByAll = ['config.ts', 'config', 'errors.ts']
 const restrictedImports = [
   {
     specifier: /^(undici|node:(net|tls|https?|http2|dgram))$/,
-    harmlessNames: /^(isIP|isIPv4|isIPv6|BlockList|SocketAddress|STATUS_CODES|METHODS)$/,
+    harmlessNames: /^(isIP|isIPv4|isIPv6|BlockList|SocketAddress|STATUS_CODES|METHODS|ServerResponse)$/,
     allowedIn: [
       'lib/http-client/',
       'health/public-addresses.ts',
@@ -45,6 +45,7 @@ const restrictedImports = [
   { specifier: /^nodemailer$/, allowedIn: ['lib/email.ts'] },
   { specifier: /^(ioredis|iovalkey)$/, allowedIn: ['shared/'] },
   { specifier: /^(hono|@hono\/.*)(\/|$)/, allowedIn: ['http/'] },
+  { specifier: /^ws$/, allowedIn: ['http/websocket/'] },
   { specifier: /^commander$/, allowedIn: ['cli/', 'main.ts'] },
 ]
 

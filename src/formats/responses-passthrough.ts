@@ -29,7 +29,8 @@ interface KeptEvent {
   readonly tokens: number
 }
 
-function typeOf({ name, text }: ReceivedEvent): string {
+/** The type of an event of the Responses API. */
+export function eventType({ name, text }: Pick<ReceivedEvent, 'name' | 'text'>): string {
   if (name !== '') return name
   return typeField.exec(text)?.groups?.['type'] ?? getString(parseEvent(text), 'type') ?? ''
 }
@@ -60,7 +61,7 @@ export class ResponsesPassthrough {
 
   encode(_chunk: unknown, _facts: unknown, event: ReceivedEvent | null): Buffer | null {
     if (!event) return null
-    const type = typeOf(event)
+    const type = eventType(event)
     const isTerminal = terminalEvents.has(type)
     this.hasStarted ||= !firstEvents.has(type)
     // Only events with whole items have it.

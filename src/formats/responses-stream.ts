@@ -56,6 +56,21 @@ export function failedBeforeStart(error: ApiError, request: Json): Buffer {
   return failedEvents(error, request, { head, output: [], usage: null, nextNumber: 0 })
 }
 
+/** The events of a complete response without output, of which nothing is billed. */
+export function emptyResponse(request: Json): Buffer {
+  const head = responseHead({}, request)
+  const usage = { input: 0, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 }
+  const log = new ResponsesEventLog()
+  for (const type of ['response.created', 'response.in_progress']) {
+    log.onEvent(type, { response: responseObject(head, request, { ending: null, output: [], usage: null }) })
+  }
+  const ending = { status: 'completed' } as const
+  log.onEvent('response.completed', {
+    response: responseObject(head, request, { ending, output: [], usage }),
+  })
+  return log.take() ?? Buffer.alloc(0)
+}
+
 /** A response that is incomplete for this reason has reached the maximum that the account could pay for. */
 export function isAtPaidMaximum(
   reason: string | undefined,

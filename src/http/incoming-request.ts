@@ -18,7 +18,6 @@ export type HeaderName =
   | 'cookie'
   | 'host'
   | 'sec-fetch-site'
-  | 'upgrade'
 
 export interface IncomingRequest {
   readonly method: string
@@ -29,6 +28,10 @@ export interface IncomingRequest {
   readonly peer: string | undefined
   /** The whole request has been received; if not, a response must close the connection. */
   readonly isComplete: boolean
+  /** Opens the WebSocket that the request asks for; absent: it asks for none. Throws 429 if the account has too many. */
+  readonly openWebSocket?: (caller: Caller) => void
+  /** A request of WebSocket mode that only prepares a conversation: no model is called. */
+  readonly isWarmUp?: boolean
   /** The first header of this name. */
   header(name: HeaderName): string | undefined
   /** The whole body, reserved for the account until the caller releases it. Throws 400, 413, 429 or 503. */

@@ -19,18 +19,11 @@ import { decodePathSegment, endpointPath, requireValidTarget } from './request-t
 import { NodeRequest } from './server/node-request.ts'
 import { statusPathOf } from './status/paths.ts'
 import { balanceBody, billingUsageBody, requestBody, subscriptionBody } from './openai/account.ts'
-import { chatCompletions, completions, embeddings, type ChatDeps } from './openai/chat-completions.ts'
-import {
-  isCodexCatalog,
-  compactResponse,
-  isWebSocket,
-  responses,
-  responseTokens,
-  isPinnedResponsePath,
-  pinnedResponse,
-} from './openai/responses.ts'
+import { isCallPath, operationEndpoints, type EndpointHandler } from './operation-endpoints.ts'
+import { chatCompletions, type ChatDeps } from './openai/chat-completions.ts'
+import { isCodexCatalog, isPinnedResponsePath, pinnedResponse } from './openai/responses.ts'
 import { noModels } from '../relay/routing/fallbacks.ts'
-import { isAnthropicRequest, messages, messageTokens } from './anthropic/messages.ts'
+import { isAnthropicRequest } from './anthropic/messages.ts'
 import { anthropicModelBody, anthropicModelListBody } from './anthropic/models.ts'
 import { modelBody, modelListBody } from './openai/models.ts'
 
@@ -53,18 +46,6 @@ const jsonHeaders = ['content-type', 'application/json']
 const emptyBody = Buffer.alloc(0)
 const noGeminiFormat =
   "This API does not speak Gemini's format. Use /v1/chat/completions (OpenAI) or /v1/messages (Anthropic)."
-
-/** The endpoints that take a body, by their path without `/v1`. */
-const relayedPaths: ReadonlyMap<string, typeof chatCompletions> = new Map([
-  ['/chat/completions', chatCompletions],
-  ['/completions', completions],
-  ['/embeddings', embeddings],
-  ['/messages', messages],
-  ['/messages/count_tokens', messageTokens],
-  ['/responses', responses],
-  ['/responses/compact', compactResponse],
-  ['/responses/input_tokens', responseTokens],
-])
 
 export class Router {
   readonly #deps: RouterDeps
@@ -158,10 +139,9 @@ export class Router {
     requireValidTarget(request.path)
     requireValidTarget(request.query)
     if (method === 'OPTIONS' && ctx.config.corsOrigins.length > 0) return response.send(204, [], '')
-    const handle = relayedPaths.get(path)
+    const handle = operationEndpoints.get(path)
     if (handle) {
-      if (path === '/responses' && method === 'GET' && isWebSocket(request))
-        throw apiError('websocket_unsupported')
+      if (request.openWebSocket) return this.#openWebSocket(context, request.openWebSocket)
       requireMethod(context, 'POST')
       return this.#relayRequest(context, handle)
     }
@@ -210,6 +190,15 @@ export class Router {
     await this.#relayRequest(context, chatCompletions)
   }
 
+  async #openWebSocket(
+    context: HttpRequestContext,
+    open: NonNullable<IncomingRequest['openWebSocket']>,
+  ): Promise<void> {
+    const caller = this.#authenticate(context) ?? (await this.#authenticateOnceCurrent(context))
+    if (!this.#deps.ctx.isReady()) throw apiError('service_unavailable', { retryAfterMs: 1000 })
+    open(caller)
+  }
+
   /** The caller, whom a page of the console has authenticated by its session. `null`: the key is unknown. */
   #authenticate(context: HttpRequestContext): Caller | null {
     const { incoming } = context
@@ -235,7 +224,7 @@ export class Router {
     context.response.send(200, jsonHeaders, JSON.stringify(await body(caller)))
   }
 
-  async #relayRequest(context: HttpRequestContext, handle: typeof chatCompletions): Promise<void> {
+  async #relayRequest(context: HttpRequestContext, handle: EndpointHandler): Promise<void> {
     const { incoming } = context
     const caller = this.#authenticate(context) ?? (await this.#authenticateOnceCurrent(context))
     const type = incoming.header('content-type')
@@ -262,8 +251,8 @@ export class Router {
       const address = this.apiKeys.clientAddress(incoming.peer, incoming.header('x-forwarded-for'))
       this.#deps.onUnauthenticated(address)
     }
-    const isRelayed = /\/(?:completions|embeddings|messages|responses(?:\/compact)?)$/.test(path)
-    if (isRelayed && isAuthenticated(context) && !context.isAdmitted) this.#deps.onRejected(error, context)
+    if (isCallPath(path) && isAuthenticated(context) && !context.isAdmitted)
+      this.#deps.onRejected(error, context)
     if (response.isStarted || response.isDisconnected) return
     const headers = [...jsonHeaders, ...context.headers, ...errorHeaders(error)]
     const { isComplete } = incoming

@@ -1,5 +1,11 @@
 /** The server of node:http behind the fast path, with a time limit for everything that a client sends. */
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
 import { maxBodyMs } from '../http/body.ts'
 import { headTimeoutMs } from '../http/server/fast-path.ts'
 import { rejectMalformedRequest } from '../http/server/malformed-request.ts'
@@ -17,6 +23,8 @@ export interface HttpServerOptions {
   readonly writeTimeoutMs: number
   /** How long it may take to send what remains of a response of which everything is written, in addition. */
   readonly maxSendMs?: (bytes: number) => number
+  /** Which requests become an `upgrade`; absent: none. All others that ask for one are ordinary requests. */
+  readonly isUpgrade?: (request: IncomingMessage) => boolean
   readonly headTimeoutMs?: number
   readonly checkIntervalMs?: number
 }
@@ -50,6 +58,7 @@ export function createHttpServer(options: HttpServerOptions, listener: RequestLi
       requestTimeout: headersTimeout + Math.ceil(maxBodyMs(options.bodyLimitBytes)),
       connectionsCheckingInterval: options.checkIntervalMs ?? checkIntervalMs,
       noDelay: true,
+      shouldUpgradeCallback: options.isUpgrade ?? (() => false),
       highWaterMark: options.highWaterMark,
     },
     (request, response) => {

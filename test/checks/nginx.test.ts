@@ -6,6 +6,8 @@ import { get as getOverTls } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { describe, test, type TestContext } from 'node:test'
 
+import { WebSocket, WebSocketServer } from 'ws'
+
 import { startFastPath } from '../../src/http/server/fast-path.fixture.ts'
 import { cert } from '../../src/lib/certificate.fixture.ts'
 import { startNginx, nginxSkipReason } from '../support/deploy/nginx.ts'
@@ -67,6 +69,38 @@ describe('nginx examples', () => {
       }
     },
   )
+
+  test('nginx – passes WebSockets on, and no other upgrade', { skip: nginxSkipReason }, async (t) => {
+    const upgrades: (string | undefined)[] = []
+    const server = createServer((incoming, response) => {
+      upgrades.push(incoming.headers.upgrade)
+      response.end()
+    })
+    const webSockets = new WebSocketServer({ server })
+    webSockets.on('connection', (webSocket) => webSocket.send('Hello'))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    t.after(() => {
+      for (const client of webSockets.clients) client.terminate()
+      server.close()
+    })
+    for (const name of ['compose', 'sluice'] as const) {
+      const { port } = await startNginx(t, name, [
+        `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      ])
+      const protocol = name === 'sluice' ? 's' : ''
+      const client = new WebSocket(`ws${protocol}://127.0.0.1:${port}/v1/responses`, { ca: cert })
+      const [data] = (await once(client, 'message')) as [Buffer]
+      assert.equal(data.toString(), 'Hello')
+      client.terminate()
+      const headers = { connection: 'Upgrade', upgrade: 'h2c' }
+      const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+      const options = { host: '127.0.0.1', port, headers, agent: false, ca: cert }
+      const outgoing = name === 'sluice' ? getOverTls(options, resolve) : get(options, resolve)
+      outgoing.on('error', reject)
+      ;(await promise).resume()
+    }
+    assert.deepEqual(upgrades, [undefined, undefined])
+  })
 
   test(
     'nginx – passes on that a stream was cut, after its error event',

@@ -113,7 +113,6 @@ export const auth = {
     invalid_encrypted_content: 'This `encrypted_content` was not made for this account, or was changed.',
     compaction_failed:
       'The model wrote no complete summary, so the conversation was not compacted. Try again, or use another model.',
-    websocket_unsupported: 'WebSocket is not supported. Use POST /v1/responses with `stream: true`.',
     conflict: 'This conflicts with an existing resource.',
     request_too_large: 'The request body is too large.',
     rate_limit_exceeded: 'Too many requests. Retry later.',

@@ -107,7 +107,6 @@ export const auth: typeof english = {
     response_not_found: '没有已存储的响应。',
     invalid_encrypted_content: '该 `encrypted_content` 不属于此账户，或已被修改。',
     compaction_failed: '模型未写出完整的摘要，对话未被压缩。请重试，或更换模型。',
-    websocket_unsupported: '不支持这种长连接，请改用流式请求。',
     conflict: '与现有内容冲突。',
     request_too_large: '请求体过大。',
     rate_limit_exceeded: '请求过于频繁，请稍后再试。',

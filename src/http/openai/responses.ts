@@ -5,11 +5,13 @@
 import { allowsModel } from '../../accounts/allowlists.ts'
 import { ApiError, apiError } from '../../errors.ts'
 import { withCallerField } from '../../formats/responses-error.ts'
+import { emptyResponse } from '../../formats/responses-stream.ts'
 import { estimateMark } from '../../relay/count-tokens.ts'
 import { rateLimitHeaders } from '../../relay/rate-headers.ts'
 import {
   createSummarySeal,
   readConversation,
+  type CompactionOptions,
   type ConversationRequest,
 } from '../../relay/request/compaction-request.ts'
 import { previousNotFound } from '../../relay/routing/storing-routes.ts'
@@ -18,15 +20,16 @@ import {
   responseNotFound,
   type PinnedResponseRequest,
 } from '../../relay/pinned-response.ts'
-import type { HttpRequestContext, IncomingRequest } from '../incoming-request.ts'
+import { streamHeaders } from '../../relay/streaming/stream-writer.ts'
+import type { HttpRequestContext } from '../incoming-request.ts'
 import { decodePathSegment } from '../request-target.ts'
 import { sendTokenCount } from '../token-counts.ts'
-import { relayRequest, type ChatDeps } from './chat-completions.ts'
+import { addRequest, relayRequest, type ChatDeps } from './chat-completions.ts'
 
 function readRequest(
   { relay, catalog }: ChatDeps,
   { body, caller }: HttpRequestContext,
-  kind: { readonly isCompaction?: boolean; readonly isTokenCount?: boolean } = {},
+  kind: Pick<CompactionOptions, 'isCompaction' | 'isTokenCount' | 'isWarmUp'> = {},
 ): ConversationRequest {
   const seal = createSummarySeal(relay.sealer, caller?.accountId ?? '')
   return readConversation(body, {
@@ -37,8 +40,11 @@ function readRequest(
 }
 
 /** Throws an `ApiError` if nothing has been sent. */
-export function responses(deps: ChatDeps, context: HttpRequestContext): Promise<void> {
-  return relayResponses(deps, context, readRequest(deps, context))
+export async function responses(deps: ChatDeps, context: HttpRequestContext): Promise<void> {
+  const { isWarmUp = false } = context.incoming
+  const request = readRequest(deps, context, { isWarmUp })
+  if (isWarmUp) return warmUp(deps, context, request)
+  await relayResponses(deps, context, request)
 }
 
 /** `POST /v1/responses/compact`. Throws an `ApiError` if nothing has been sent. */
@@ -70,6 +76,15 @@ async function findPrevious(
   const pin = await relay.responsePins.find(caller.accountId, previousId)
   if (!pin) throw previousNotFound(previousId)
   request.previous = pin
+}
+
+/** A response without output, from which the caller continues. It is free, and no model is called. Throws 403 or 404. */
+function warmUp({ catalog }: ChatDeps, context: HttpRequestContext, request: ConversationRequest): void {
+  addRequest(catalog, context, request)
+  const { response } = context
+  response.start(200, [...streamHeaders, ...context.headers])
+  response.write(emptyResponse(request.parsed()))
+  response.end()
 }
 
 /** Throws an `ApiError` if nothing has been sent. */
@@ -118,11 +133,6 @@ export async function pinnedResponse(deps: ChatDeps, context: HttpRequestContext
   })
   const headers = ['content-type', 'application/json', ...rateLimitHeaders(rates), ...context.headers]
   response.send(200, headers, bytes)
-}
-
-/** Codex opens a WebSocket first, and uses HTTP at once if it gets this error. */
-export function isWebSocket(incoming: IncomingRequest): boolean {
-  return incoming.header('upgrade')?.toLowerCase() === 'websocket'
 }
 
 /** Codex asks for a catalog of its own form; an empty one makes it use the one that it has. */

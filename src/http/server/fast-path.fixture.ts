@@ -46,7 +46,6 @@ const everyName: Readonly<Record<HeaderName, true>> = {
   host: true,
   'sec-fetch-site': true,
   'access-control-request-headers': true,
-  upgrade: true,
 }
 /** All headers that handlers may read. */
 export const headerNames = Object.keys(everyName) as HeaderName[]

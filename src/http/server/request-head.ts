@@ -45,9 +45,14 @@ const unreadNames: Readonly<Record<Exclude<HeaderName, (typeof recordedNames)[nu
   'sec-fetch-site': true,
   'anthropic-version': true,
   'anthropic-beta': true,
-  upgrade: true,
 }
-const unsupportedNames = [...Object.keys(unreadNames), 'expect', 'proxy-connection', 'transfer-encoding']
+const unsupportedNames = [
+  ...Object.keys(unreadNames),
+  'expect',
+  'proxy-connection',
+  'transfer-encoding',
+  'upgrade',
+]
 
 type HeaderRule = number | 'connection' | 'content-length' | 'unsupported'
 

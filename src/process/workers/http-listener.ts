@@ -3,6 +3,7 @@ import type { Config } from '../../config.ts'
 import type { Router } from '../../http/router.ts'
 import { connectionBounds, limitConnections } from '../../http/server/connection-limiter.ts'
 import { FastPath } from '../../http/server/fast-path.ts'
+import { isWebSocketRequest, WebSockets } from '../../http/websocket/web-sockets.ts'
 import { addressNetwork } from '../../lib/address-network.ts'
 import { closeGracefully, listen } from '../../lib/graceful-close.ts'
 import type { Log } from '../../lib/log.ts'
@@ -25,9 +26,17 @@ export interface WorkerListener {
 export function createWorkerListener(router: Router, config: Config, log: Log): WorkerListener {
   const { bodyLimitBytes, host, port, workers, slowClientMs: writeTimeoutMs } = config
   const server = createHttpServer(
-    { idleTimeoutMs, highWaterMark: socketBufferBytes, bodyLimitBytes, writeTimeoutMs },
+    {
+      idleTimeoutMs,
+      highWaterMark: socketBufferBytes,
+      bodyLimitBytes,
+      writeTimeoutMs,
+      isUpgrade: isWebSocketRequest,
+    },
     (incoming, outgoing) => void router.handle(incoming, outgoing),
   )
+  const webSockets = new WebSockets(router, config)
+  server.on('upgrade', (incoming, socket, head) => webSockets.upgrade(incoming, socket, head))
   const fastPath = new FastPath(server, (request) => void router.handleRequest(request), {
     idleTimeoutMs,
     writeTimeoutMs,
@@ -55,7 +64,11 @@ export function createWorkerListener(router: Router, config: Config, log: Log): 
         if (isIdle()) closeIdle()
       }, 50)
       closeIdle()
-      return closed.finally(() => clearInterval(idle))
+      webSockets.close()
+      return closed.finally(() => {
+        clearInterval(idle)
+        webSockets.stop()
+      })
     },
   }
 }

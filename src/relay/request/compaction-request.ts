@@ -63,6 +63,8 @@ export interface CompactionOptions {
   /** The request is one to `/v1/responses/compact`. */
   readonly isCompaction?: boolean
   readonly isTokenCount?: boolean
+  /** It prepares a conversation, and needs no input. */
+  readonly isWarmUp?: boolean
   /** The maximum of output tokens of the model with this name; `null`: unknown. */
   readonly modelMaximum: (model: string) => number | null
 }
@@ -72,11 +74,11 @@ export interface CompactionOptions {
  * Throws as `readResponsesRequest`, and `invalid_encrypted_content` for a compaction of another account.
  */
 export function readConversation(body: Buffer, options: CompactionOptions): ConversationRequest {
-  const { seal, isCompaction = false, isTokenCount = false, modelMaximum } = options
-  const isUnstreamed = { isTokenCount: isTokenCount || isCompaction }
-  const received = readResponsesRequest(body, isUnstreamed)
+  const { seal, isCompaction = false, isTokenCount = false, isWarmUp = false, modelMaximum } = options
+  const kind = { isTokenCount: isTokenCount || isCompaction, isWarmUp }
+  const received = readResponsesRequest(body, kind)
   const opened = openSummaries(received, seal)
-  const request = opened ? readResponsesRequest(opened, isUnstreamed) : received
+  const request = opened ? readResponsesRequest(opened, kind) : received
   const isTriggered = hasTrigger(request)
   if (isTokenCount || (!isCompaction && !isTriggered)) return request
   const ownMaximum = Math.min(maxSummaryTokens, modelMaximum(request.model) ?? maxSummaryTokens)

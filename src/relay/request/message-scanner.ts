@@ -64,10 +64,10 @@ export class MessageScanner implements JsonValueVisitor {
     return this.#otherTools
   }
 
-  /** Throws if the messages are invalid. Call it when the whole body has been scanned. */
-  validate(): void {
+  /** Throws if the messages are invalid, or (unless `mayBeEmpty`) absent. Call it when the whole body has been scanned. */
+  validate({ mayBeEmpty = false } = {}): void {
     if (this.#error !== undefined) throw apiError('invalid_request', this.#error)
-    if (this.#count > 0) return
+    if (this.#count > 0 || mayBeEmpty) return
     const allowed = this.#list === 'input' ? 'a non-empty string or array' : 'a non-empty array'
     throw apiError('invalid_request', {
       param: this.#list,

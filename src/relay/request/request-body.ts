@@ -4,7 +4,7 @@
  * place. A body that parsers could read differently is first rewritten so that they cannot.
  */
 import { apiError } from '../../errors.ts'
-import { type JsonMember, scanJsonObject } from '../../lib/json/json-scanner.ts'
+import { type JsonMember, type JsonValueVisitor, scanJsonObject } from '../../lib/json/json-scanner.ts'
 import type { BodyEdits, Provider } from '../../providers/provider.ts'
 import type { Json } from '../../providers/json-fields.ts'
 import { withoutSignedDetails } from '../../providers/reasoning-details.ts'
@@ -34,17 +34,20 @@ export function readChatRequest(body: Buffer): ChatCompletionRequest {
 }
 
 /** A scanned body that all parsers read alike. */
-export interface ScannedBody {
+export interface ScannedBody<Scanner = MessageScanner> {
   /** The length of the body as received. */
   readonly bytes: number
   /** The body as received, or rewritten if it was ambiguous. */
   readonly text: Buffer
   readonly members: readonly JsonMember[]
-  readonly scanner: MessageScanner
+  readonly scanner: Scanner
 }
 
 /** Scans a body. `createScanner` is called once for each scan. Throws as `readChatRequest`. */
-export function scanBody(body: Buffer, createScanner: () => MessageScanner): ScannedBody {
+export function scanBody<Scanner extends JsonValueVisitor>(
+  body: Buffer,
+  createScanner: () => Scanner,
+): ScannedBody<Scanner> {
   let scanner = createScanner()
   let text = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? body.subarray(3) : body
   let scan = scanJsonObject(text, scanner)
@@ -222,8 +225,8 @@ export function patchBody(
   }
   if (added.size > 0) {
     const end = Math.max(from, lastEnd)
-    const texts = Array.from(added, (key) => `,${JSON.stringify(key)}:${changes.get(key)}`)
-    pieces.push(text.subarray(from, end), Buffer.from(texts.join('')))
+    const texts = Array.from(added, (key) => `${JSON.stringify(key)}:${changes.get(key)}`)
+    pieces.push(text.subarray(from, end), Buffer.from(`${lastEnd === 0 ? '' : ','}${texts.join(',')}`))
     from = end
   }
   pieces.push(text.subarray(from))

@@ -62,12 +62,15 @@ interface ResponsesFields extends Pick<
 
 /**
  * Throws `invalid_json`, or `invalid_request` with the field in `param`. `isTokenCount`: the request is only to be
- * counted, so it is not a stream.
+ * counted, so it is not a stream. `isWarmUp`: it needs no input.
  */
-export function readResponsesRequest(body: Buffer, { isTokenCount = false } = {}): ResponsesRequest {
+export function readResponsesRequest(
+  body: Buffer,
+  { isTokenCount = false, isWarmUp = false } = {},
+): ResponsesRequest {
   const scanned = scanBody(body, () => new MessageScanner({ list: 'input' }))
   const fields = readResponsesFields(scanned.text, scanned.members)
-  scanned.scanner.validate()
+  scanned.scanner.validate({ mayBeEmpty: isWarmUp })
   return new ResponsesRequest(scanned, isTokenCount ? { ...fields, stream: false } : fields)
 }
 

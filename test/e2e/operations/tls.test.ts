@@ -10,6 +10,7 @@ import { describe, test, type TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 
 import { cert, key, makeCertificate } from '../../../src/lib/certificate.fixture.ts'
+import { ResponsesSocket } from '../../support/client/responses-websocket.ts'
 import { freePort } from '../../support/upstream/unreachable-addresses.ts'
 import { RelayProcess } from '../../support/server/relay-process.ts'
 
@@ -94,6 +95,9 @@ describe('TLS', () => {
       outgoing.end(JSON.stringify({ model: 'family-a-small', messages, stream: true, max_tokens: 20 }))
     })
     assert.match((await stream).text, /data: \[DONE\]\n\n$/)
+    const socket = await ResponsesSocket.open(`https://127.0.0.1:${port}`, String(secret), { ca: cert })
+    await socket.respond({ model: 'family-a-small', input: 'Hello!', max_output_tokens: 20 })
+    await socket.close()
 
     const renewed = makeCertificate()
     writeFileSync(`${certFile}.new`, 'not a certificate')

@@ -11,6 +11,7 @@ import { describe, test } from 'node:test'
 
 import { waitForRecord } from '../../support/client/responses.ts'
 import { readPayloads } from '../../support/server/account.ts'
+import { withoutHolders } from '../../support/client/responses-api.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import {
   respondWith,
@@ -39,9 +40,6 @@ function readRecording(name: string): string {
 function payloadsOf(name: string): string[] {
   return readRecording(name).split('\n').filter(Boolean)
 }
-
-/** Only the suffix of `encrypted_content` differs. */
-const withoutHolders = (text: string): string => text.replaceAll(/\.sluice\.[\w-]{12}(?=")/g, '')
 
 describe('Recordings of operations', () => {
   for (const [name, path, fields, tokens] of [

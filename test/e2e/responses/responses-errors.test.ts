@@ -1,8 +1,6 @@
 // @backend both (cluster in long runs)
 /** What the Responses API rejects, what it does not store, and what clients ask it for besides responses. */
 import assert from 'node:assert/strict'
-import { get } from 'node:http'
-import { text as readText } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 
 import { readError } from '../../support/client/responses.ts'
@@ -180,22 +178,6 @@ describe('Responses API errors', () => {
     }
     const list = await alice.get('/v1/responses')
     assert.deepEqual([list.status, list.headers.get('allow')], [405, 'POST'])
-  })
-
-  test('WebSocket – is answered at once with 426 and a JSON error', async () => {
-    const headers = {
-      connection: 'Upgrade',
-      upgrade: 'websocket',
-      'sec-websocket-version': '13',
-      'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
-    }
-    const { promise, resolve, reject } = Promise.withResolvers<[number | undefined, string]>()
-    get(`${server.url}/v1/responses`, { headers }, (response) => {
-      void readText(response).then((body) => resolve([response.statusCode, body]), reject)
-    }).on('error', reject)
-    const [status, body] = await promise
-    assert.equal(status, 426)
-    assert.partialDeepStrictEqual(JSON.parse(body), { error: { code: 'websocket_unsupported', param: null } })
   })
 
   test('Codex’s own catalog of models – is empty; without its query, the list is the usual one', async () => {

@@ -90,6 +90,11 @@ const alwaysPresent: Readonly<Record<string, readonly string[]>> = {
   prompt_cache_key: ['string', 'null'],
 }
 
+/** The text of a response without the names of the holders of its encrypted content. */
+export function withoutHolders(text: string): string {
+  return text.replaceAll(/\.sluice\.[\w-]{12}(?=")/g, '')
+}
+
 function typeOf(value: unknown): string {
   if (value === null) return 'null'
   return Array.isArray(value) ? 'array' : typeof value
