@@ -107,6 +107,17 @@ export function responsesPaths(error: Json): Json {
   const requestBody = { required: true, content: content(request) }
   return {
     '/v1/responses': {
+      get: {
+        ...withApiKey,
+        summary: 'Open a WebSocket for many responses (OpenAI’s WebSocket mode)',
+        responses: {
+          101: {
+            description:
+              'Text frames of the client are requests: `{"type": "response.create", …}` with the fields of the POST, and optionally `stream_id` and `generate`. Those of the server are the events of a stream, and errors.',
+          },
+          ...errorResponses(error, 400, 401, 403, 429, 503),
+        },
+      },
       post: {
         ...withApiKey,
         summary: 'Create a response (OpenAI’s Responses API)',
