@@ -84,6 +84,14 @@ export const auth = {
     offline: 'The service is unreachable. Check your connection and try again.',
     invalid_request: 'Invalid request.',
     invalid_json: 'The request body is not valid JSON.',
+    previous_response_not_found:
+      'The previous response was not found. Send the whole conversation in `input`.',
+    invalid_stream_id:
+      'Invalid `stream_id`: must be 1 to 256 letters, digits, underscores, hyphens or periods.',
+    websocket_stream_limit_reached:
+      'Too many responses are running on this WebSocket. Wait for one of them, or open another WebSocket.',
+    websocket_connection_limit_reached:
+      'This WebSocket has been open for 60 minutes. Open another one to continue.',
     wrong_credentials: 'Incorrect e-mail address or password.',
     wrong_code: 'Incorrect code.',
     link_invalid: 'This link is invalid or has expired. Request a new one.',
