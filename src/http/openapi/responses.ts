@@ -92,9 +92,35 @@ const compaction = object({
   usage: { ...usage, type: ['object', 'null'] },
 })
 
-/** `error`: the schema of errors in OpenAI's format. */
-export function responsesPaths(error: Json): Json {
-  /** A request about a stored response. */
+function compactPath(error: Json): Json {
+  return {
+    post: {
+      ...withApiKey,
+      summary: 'Compact a conversation into a summary',
+      parameters: [idempotencyKey],
+      requestBody: { required: true, content: content(compactionRequest) },
+      responses: {
+        200: {
+          description: 'The compacted conversation.',
+          headers: {
+            'x-request-id': { schema: text },
+            'x-sluice-cost': { schema: amount },
+            ...replayedHeader,
+          },
+          content: content(compaction),
+        },
+        ...errorResponses(error, 400, 401, 402, 403, 404, 409, 413, 429, 500, 503),
+        422: jsonResponse(
+          'The model wrote no complete summary (`compaction_failed`), or the `Idempotency-Key` was already used with a different request body.',
+          error,
+        ),
+      },
+    },
+  }
+}
+
+/** Requests about stored responses. */
+function storedPaths(error: Json): Json {
   const stored = (summary: string, returns: Json): Json => ({
     ...withApiKey,
     summary: `${summary}, free of charge`,
@@ -104,6 +130,23 @@ export function responsesPaths(error: Json): Json {
       ...errorResponses(error, 400, 401, 403, 404, 429, 500, 503),
     },
   })
+  return {
+    '/v1/responses/{id}': {
+      get: stored('Get a stored response', response),
+      delete: stored(
+        'Delete a stored response',
+        object({ id: text, object: { const: 'response' }, deleted: { const: true } }),
+      ),
+    },
+    '/v1/responses/{id}/cancel': { post: stored('Cancel a stored response', response) },
+    '/v1/responses/{id}/input_items': {
+      get: stored('List the input of a stored response', object({ object: { const: 'list' }, data: items })),
+    },
+  }
+}
+
+/** `error`: the schema of errors in OpenAI's format. */
+export function responsesPaths(error: Json): Json {
   const requestBody = { required: true, content: content(request) }
   return {
     '/v1/responses': {
@@ -138,41 +181,8 @@ export function responsesPaths(error: Json): Json {
         },
       },
     },
-    '/v1/responses/{id}': {
-      get: stored('Get a stored response', response),
-      delete: stored(
-        'Delete a stored response',
-        object({ id: text, object: { const: 'response' }, deleted: { const: true } }),
-      ),
-    },
-    '/v1/responses/{id}/cancel': { post: stored('Cancel a stored response', response) },
-    '/v1/responses/{id}/input_items': {
-      get: stored('List the input of a stored response', object({ object: { const: 'list' }, data: items })),
-    },
-    '/v1/responses/compact': {
-      post: {
-        ...withApiKey,
-        summary: 'Compact a conversation into a summary',
-        parameters: [idempotencyKey],
-        requestBody: { required: true, content: content(compactionRequest) },
-        responses: {
-          200: {
-            description: 'The compacted conversation.',
-            headers: {
-              'x-request-id': { schema: text },
-              'x-sluice-cost': { schema: amount },
-              ...replayedHeader,
-            },
-            content: content(compaction),
-          },
-          ...errorResponses(error, 400, 401, 402, 403, 404, 409, 413, 429, 500, 503),
-          422: jsonResponse(
-            'The model wrote no complete summary (`compaction_failed`), or the `Idempotency-Key` was already used with a different request body.',
-            error,
-          ),
-        },
-      },
-    },
+    ...storedPaths(error),
+    '/v1/responses/compact': compactPath(error),
     '/v1/responses/input_tokens': {
       post: {
         ...withApiKey,
