@@ -56,7 +56,7 @@ function parseClasses(
   path: string,
 ): (readonly [name: string, nanos: bigint])[] {
   if (tool !== imageTool) throw invalidField(path, `must be an amount: only ${imageTool} has classes`)
-  if (classes.length === 0) throw invalidField(path, 'must have at least one class')
+  if (classes.length === 0) throw invalidField(path, 'must not be empty')
   checkEntries(classes, path)
   const names = new Set<string>()
   return classes.map((each, index) => {

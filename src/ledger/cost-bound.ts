@@ -116,8 +116,9 @@ export function callCost(
   const { perToolCall } = price
   const fee = (perToolCall && Object.hasOwn(perToolCall, name) ? perToolCall[name] : undefined) ?? 0n
   if (!tokens) return fee
-  const bound = { ...boundOf(price, inputTokens, { ...terms, modality: imageTokens }), perRequest: 0n }
-  return larger(fee, maxCostOf(bound, tokens.input, tokens.output, Number(million)))
+  const costBound = boundOf(price, inputTokens, { ...terms, modality: imageTokens })
+  const cost = maxCostOf({ ...costBound, perRequest: 0n }, tokens.input, tokens.output, Number(million))
+  return larger(fee, cost)
 }
 
 function scaled(fees: bigint, factorPpm: number): bigint {

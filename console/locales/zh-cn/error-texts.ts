@@ -1,4 +1,5 @@
 /** The messages of API errors, which are English, in Simplified Chinese: the field with its label, and what is wrong with it. */
+import { priceReasons } from './price-error-texts.ts'
 
 /** By the name of the field, or by its path without indexes if the name alone is ambiguous. */
 const labels: Readonly<Record<string, string>> = {
@@ -123,17 +124,8 @@ const reasons: Texts = [
   [/^must be in the future$/, '必须晚于当前时间'],
   [/^must not be in the future$/, '不能晚于当前时间'],
   [/^must not be in the future for the first price of a model$/, '模型的首个价格不能晚于当前时间生效'],
-  [/^is required, since the base price has it$/, '为必填项，因为基础价格中有此项'],
+  ...priceReasons,
   [/^must be an integer of at least (\d+)$/, '必须是不小于 $1 的整数'],
-  [/^must not repeat a number of input tokens$/, '输入 Token 数不能重复'],
-  [/^is not a service tier with a price of its own$/, '不是可单独定价的服务等级'],
-  [/^must not name both fast and priority, which are the same$/, 'fast 与 priority 相同，不能同时设置'],
-  [/^is not the name of a tool$/, '不是有效的工具名称'],
-  [/^must be an amount: only (\w+) has classes$/, '必须是金额：只有 $1 可按质量和尺寸定价'],
-  [/^must have at least one class$/, '至少需要一项'],
-  [/^repeats an earlier class$/, '与前面的质量和尺寸重复'],
-  [/^must not be auto: leave it out$/, '不能为 auto，请省略'],
-  [/^must be at most (\d+) letters, digits and \. _ : -$/, '最多 $1 个字符，只能包含字母、数字和 . _ : -'],
   [/^must be after starts_at$/, '必须晚于开始时间'],
   [/^must be before `to`$/, '必须早于结束时间'],
   [/^must be (?:an|one) e-mail address$/, '必须是有效的邮箱地址，例如 name@example.com'],

@@ -112,7 +112,10 @@ export function pricesImageTokens({ modality }: Pick<Price, 'modality'>): boolea
 }
 
 /** Whether calls of the tool have a price: images by their class, or by their tokens. */
-export function pricesTool(price: ToolPrices, { name, image }: Pick<HostedTool, 'name' | 'image'>): boolean {
+export function pricesTool(
+  price: ToolPrices,
+  { name, image }: NonNullable<RestrictedField['tool']>,
+): boolean {
   if (!image) return Object.hasOwn(price.perToolCall ?? {}, name)
   return pricesImageTokens(price) || findImageClass(price, image) !== undefined
 }

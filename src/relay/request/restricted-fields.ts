@@ -4,6 +4,7 @@
  */
 import { scanJsonObject, type JsonMember } from '../../lib/json/json-scanner.ts'
 import { getNumber, getObject, getString, isObject, type Json } from '../../providers/json-fields.ts'
+import type { ImageClass } from '../../providers/image-classes.ts'
 import {
   betaFields,
   betaRule,
@@ -17,7 +18,6 @@ import {
   type Restriction,
 } from '../../providers/restricted-fields.ts'
 import { parseServiceTier } from '../../providers/usage.ts'
-import type { HostedTool } from './hosted-tools.ts'
 import type { ToolSpan } from './tool-scanner.ts'
 
 /** A restricted field of a request. */
@@ -35,8 +35,8 @@ export interface RestrictedField {
   readonly tier?: string
   /** Of `modalities`: what it asks for, which a price may cover. */
   readonly modality?: 'outputAudio'
-  /** Of a tool that the provider runs, in the Responses API. */
-  readonly tool?: HostedTool
+  /** Of a tool that the provider runs, in the Responses API: its name in `per_tool_call`, and the image it asks for. */
+  readonly tool?: { readonly name: string; readonly image?: ImageClass }
 }
 
 /** The service tier that a request asks for, unless it is the default one. */

@@ -65,7 +65,7 @@ async function recordOf(caller: Account, response: Response) {
   return record
 }
 
-interface Asked {
+interface ImageResponse {
   readonly items: readonly Fields[]
   readonly tools?: readonly Fields[]
   readonly more?: Fields
@@ -73,7 +73,7 @@ interface Asked {
 }
 
 /** What a response with these items is charged. */
-async function charged(model: string, { items, tools = [tool()], more = {}, fields = {} }: Asked) {
+async function charged(model: string, { items, tools = [tool()], more = {}, fields = {} }: ImageResponse) {
   upstream.next(respondWithItems([...items, messageItem], more))
   const response = await postResponses(account, responsesRequest(model, { tools, ...fields }))
   assert.equal(response.status, 200, await response.clone().text())
