@@ -35,13 +35,12 @@ export function restrictRoutes(
   context: { model: PricedModel; fallbacks: readonly PricedModel[] },
   fields: readonly RestrictedField[],
 ): void {
-  const models = [context.model, ...context.fallbacks]
   const makesImages = fields.some(({ tool }) => tool?.image !== undefined)
-  const [model = context.model, ...fallbacks] = models.map((each) =>
-    makesImages && !pricesImagesAlike(each.price, context.model.price)
-      ? { ...each, routes: [] }
-      : withRoutesThatTake(fields, each),
-  )
+  const alike = makesImages
+    ? context.fallbacks.filter(({ price }) => pricesImagesAlike(price, context.model.price))
+    : context.fallbacks
+  const models = [context.model, ...alike]
+  const [model = context.model, ...fallbacks] = models.map((each) => withRoutesThatTake(fields, each))
   const isLost = [model, ...fallbacks].every(({ routes }) => routes.length === 0)
   if (isLost && models.some(({ routes }) => routes.length > 0))
     throw restrictedFieldError(fieldThatNoneTakes(fields, models))
