@@ -29,6 +29,7 @@ interface OperationFieldsProps {
 
 function OperationFields({ value, change }: OperationFieldsProps) {
   const t = useMessages('catalog').models
+  const { modelOperations } = useMessages('shell')
   return (
     <Checkbox.Group
       label={t.operations}
@@ -40,7 +41,7 @@ function OperationFields({ value, change }: OperationFieldsProps) {
     >
       <div className="row">
         {operations.map((each) => (
-          <Checkbox key={each} value={each} label={t.operationNames[each]} />
+          <Checkbox key={each} value={each} label={modelOperations[each]} />
         ))}
       </div>
     </Checkbox.Group>
@@ -95,7 +96,9 @@ export function ModelForm({ model, close, saved }: ModelFormProps) {
     showToast(shell.saved, { undo: undoOf(changes, () => update(changedFields(body, before))) })
   })
   const fieldError = useFieldError(save.error)
-  const isIncomplete = !isInteger(draft.context_tokens) || (model === null && !hasPrices(prices.draft))
+  const hasOutput = draft.operations !== 'embeddings'
+  const isIncomplete =
+    !isInteger(draft.context_tokens) || (model === null && !hasPrices(prices.draft, hasOutput))
   return (
     <Form
       action={save}
@@ -135,7 +138,9 @@ export function ModelForm({ model, close, saved }: ModelFormProps) {
           {...field('owned_by')}
         />
       </div>
-      {model === null && <PriceFields draft={prices.draft} set={prices.set} fieldError={fieldError} />}
+      {model === null && (
+        <PriceFields draft={prices.draft} set={prices.set} fieldError={fieldError} hasOutput={hasOutput} />
+      )}
       <RouteFields modelId={draft.id} routes={routes} set={setRoutes} />
       <details className="disclosure">
         <summary>{t.timeouts}</summary>

@@ -91,14 +91,17 @@ const examples = {
 
 const isValidList = (name: ListName, text: string): boolean => parsers[name](text) !== null
 
-export function hasPrices(draft: PriceDraft): boolean {
+export function hasPrices(draft: PriceDraft, hasOutput = true): boolean {
   if (draft.free !== '') return true
   if (!listNames.every((name) => isValidList(name, draft[name]))) return false
-  return isDecimal(draft.input) && isDecimal(draft.output) && !draft.input.startsWith('-')
+  const hasOutputPrice = isDecimal(draft.output) || (!hasOutput && draft.output === '')
+  return isDecimal(draft.input) && hasOutputPrice && !draft.input.startsWith('-')
 }
 
 export interface PriceFieldsProps {
   readonly draft: PriceDraft
+  /** False: the model has no output, so that its price may be absent. */
+  readonly hasOutput?: boolean
   readonly set: (name: keyof PriceDraft, value: string) => void
   readonly fieldError: (...params: string[]) => string | undefined
 }
@@ -119,14 +122,14 @@ export interface PriceInputsProps extends PriceFieldsProps {
   readonly isRequired: boolean
 }
 
-export function PriceInputs({ draft, set, fieldError, isRequired }: PriceInputsProps) {
+export function PriceInputs({ draft, set, fieldError, isRequired, hasOutput = true }: PriceInputsProps) {
   const t = useMessages('prices').form
   const field = (name: PriceName) => (
     <AmountField
       key={name}
       label={t[name]}
       name={name}
-      required={isRequired && (name === 'input' || name === 'output')}
+      required={isRequired && (name === 'input' || (name === 'output' && hasOutput))}
       value={draft[name]}
       error={fieldError(`prices.${name}`)}
       onChange={(event) => set(name, event.currentTarget.value)}

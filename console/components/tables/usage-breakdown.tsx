@@ -1,11 +1,13 @@
 /** Usage by model or key, most expensive first; a row links to the page filtered by it. */
+import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { refreshMs } from '../../api/account-queries.ts'
+import { offeredModelsQuery, refreshMs } from '../../api/account-queries.ts'
 import { useMessages } from '../../locales/messages.ts'
 import { formatNumber } from '../format.ts'
 import { PagedList } from '../feedback/query-boundary.tsx'
 import { Section } from '../layout/page.tsx'
 import { ModelName, Money } from './format-cells.tsx'
+import { ModelOperations } from './operation-name.tsx'
 import { Table } from './table.tsx'
 
 interface UsageGroup {
@@ -26,6 +28,8 @@ export interface UsageBreakdownProps {
 
 export function UsageBreakdown({ group, title, filter }: UsageBreakdownProps) {
   const t = useMessages('account').usage
+  const models = useQuery(offeredModelsQuery).data?.data ?? []
+  const operationsOf = (id: string) => models.find((model) => model.id === id)?.operations ?? []
   const list = { path: '/console/usage/by', filter: { ...filter, group } }
   return (
     <Section title={title} csv={list}>
@@ -49,9 +53,12 @@ export function UsageBreakdown({ group, title, filter }: UsageBreakdownProps) {
                   id === '' ? (
                     <ModelName model={id} />
                   ) : (
-                    <Link to="/usage" search={(before) => ({ ...before, [group]: id })}>
-                      {name}
-                    </Link>
+                    <>
+                      <Link to="/usage" search={(before) => ({ ...before, [group]: id })}>
+                        {name}
+                      </Link>
+                      {group === 'model' && <ModelOperations operations={operationsOf(id)} />}
+                    </>
                   ),
               },
               {

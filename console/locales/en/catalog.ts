@@ -129,7 +129,6 @@ export const catalog = {
     maxOutput: 'Max output',
     operations: 'Operations',
     operationsHint: 'What clients can ask the model for',
-    operationNames: { chat: 'Chat', completions: 'Completions', embeddings: 'Embeddings' },
     ownedBy: 'Owned by',
     timeouts: 'Timeouts',
     timeoutsLead: 'Where the upstream’s timeout is shorter, that one applies.',

@@ -23,6 +23,7 @@ export const prices = {
     per_tool_call: 'Per tool call',
     above: 'Long inputs',
     lists: 'Service tiers, tools and long inputs',
+    others: 'Other prices',
     listHints: {
       service_tiers: 'Factors on the token prices, one per line. Other tiers are rejected.',
       per_tool_call:

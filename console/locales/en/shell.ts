@@ -120,6 +120,9 @@ export const shell = {
     completions: 'Completions',
     embeddings: 'Embeddings',
   },
+  modelOperations: { chat: 'Chat', completions: 'Completions', embeddings: 'Embeddings' },
+  /** What a request used beside text tokens. */
+  units: 'Images, audio and tools',
   sharedRecord: (count: string) => `${count} requests were rejected like this within a minute.`,
   /** Of requests that were rejected before their model was known. */
   unknownModel: 'Unknown model',

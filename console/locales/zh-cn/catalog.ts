@@ -123,7 +123,6 @@ export const catalog: typeof english = {
     maxOutput: '最大输出',
     operations: '支持的操作',
     operationsHint: '客户端可以用该模型做什么',
-    operationNames: { chat: '对话', completions: '文本补全', embeddings: '向量嵌入' },
     ownedBy: '所属厂商',
     timeouts: '超时时间',
     timeoutsLead: '与上游的超时时间相比，以较短者为准。',

@@ -23,6 +23,7 @@ export const prices = {
     per_tool_call: '每次工具调用',
     above: '长输入',
     lists: '服务等级、工具与长输入',
+    others: '其他价格',
     listHints: {
       service_tiers: 'Token 价格的倍率，每行一项。未列出的等级会被拒绝。',
       per_tool_call:

@@ -113,6 +113,8 @@ export const shell: typeof english = {
     completions: '文本补全',
     embeddings: '向量嵌入',
   },
+  modelOperations: { chat: '对话', completions: '文本补全', embeddings: '向量嵌入' },
+  units: '图片、音频与工具',
   sharedRecord: (count: string) => `一分钟内有 ${count} 个请求因相同原因被拒绝。`,
   unknownModel: '未识别模型',
   unknownCost: (count: number) => `未知：${count} 次请求的成本未知。请填写模型各路由的成本。`,

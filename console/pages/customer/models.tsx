@@ -10,6 +10,7 @@ import { EmptyState } from '../../components/feedback/empty-state.tsx'
 import { mediaNames } from '../../components/forms/price-fields.tsx'
 import { Page } from '../../components/layout/page.tsx'
 import { CopyButton, Money, StatusLabel } from '../../components/tables/format-cells.tsx'
+import { ModelOperations } from '../../components/tables/operation-name.tsx'
 import { Table } from '../../components/tables/table.tsx'
 import { toolLabel } from '../../components/forms/price-text.ts'
 
@@ -92,10 +93,11 @@ function ModelTable({ models }: { readonly models: readonly OfferedModel[] }) {
         {
           header: t.id,
           primary: true,
-          cell: ({ id, owned_by: owner }) => (
+          cell: ({ id, owned_by: owner, operations }) => (
             <>
               <CopyButton text={id} />
               <small>{owner}</small>
+              <ModelOperations operations={operations} />
             </>
           ),
         },
@@ -173,11 +175,12 @@ function ModelTable({ models }: { readonly models: readonly OfferedModel[] }) {
         {
           header: t.tryIt,
           hasHiddenHeader: true,
-          cell: ({ id }) => (
-            <Link to="/playground" search={{ model: id }}>
-              {t.tryIt}
-            </Link>
-          ),
+          cell: ({ id, operations }) =>
+            operations.includes('chat') && (
+              <Link to="/playground" search={{ model: id }}>
+                {t.tryIt}
+              </Link>
+            ),
         },
       ]}
     />

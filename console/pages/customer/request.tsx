@@ -9,6 +9,7 @@ import { formatDuration, formatNumber } from '../../components/format.ts'
 import { QueryBoundary } from '../../components/feedback/query-boundary.tsx'
 import { OperationName } from '../../components/tables/operation-name.tsx'
 import { RequestOutcome } from '../../components/tables/request-outcome.tsx'
+import { UnitList } from '../../components/tables/request-units.tsx'
 import { DescriptionList, StatTiles, Page, Section } from '../../components/layout/page.tsx'
 import {
   CopyableText,
@@ -67,6 +68,7 @@ function RequestContent({ request }: { readonly request: RequestDetail }) {
           [t.key, request.key_name],
           [t.model, <ModelName key="model" model={request.model} />],
           [shell.operation, <OperationName key="operation" operation={request.operation} />],
+          [shell.units, <UnitList key="units" units={request.units} />],
           [t.stream, request.stream ? shell.yes : shell.no],
           [t.finish, request.finish ?? '–'],
           [t.cached, formatNumber(request.cached_tokens)],

@@ -18,8 +18,9 @@ import { formatDuration, formatNumber, formatRoundedMoney } from '../../componen
 import { QueryBoundary, PagedList } from '../../components/feedback/query-boundary.tsx'
 import { EmptyState } from '../../components/feedback/empty-state.tsx'
 import { RequestOutcome } from '../../components/tables/request-outcome.tsx'
+import { RequestedModel } from '../../components/tables/request-units.tsx'
 import { StatTiles, Page, Section } from '../../components/layout/page.tsx'
-import { ModelName, Money, useCurrency } from '../../components/tables/format-cells.tsx'
+import { Money, useCurrency } from '../../components/tables/format-cells.tsx'
 import { LogTime } from '../../components/tables/time-cells.tsx'
 import { Table } from '../../components/tables/table.tsx'
 import { UsageBreakdown } from '../../components/tables/usage-breakdown.tsx'
@@ -218,7 +219,7 @@ function RequestTable({ requests }: { readonly requests: readonly RequestRow[] }
             <RequestOutcome outcome={outcome} status={status} count={count} />
           ),
         },
-        { header: t.model, cell: ({ model }) => <ModelName model={model} /> },
+        { header: t.model, cell: RequestedModel },
         { header: t.key, wideOnly: true, cell: (request) => request.key_name },
         { header: t.inputShort, numeric: true, cell: (request) => formatNumber(request.prompt_tokens) },
         {

@@ -18,7 +18,8 @@ import { priceDraftFrom, PricePair, pricesFromDraft } from '../../../components/
 import { PriceForm } from '../../../components/forms/price-form.tsx'
 import { CopyButton, Money, StatusLabel, RelativeTime } from '../../../components/tables/format-cells.tsx'
 import { RouteTable } from '../../../components/tables/route-table.tsx'
-import { Table } from '../../../components/tables/table.tsx'
+import { Table, type Column } from '../../../components/tables/table.tsx'
+import { hasUnitPrices, UnitPrices } from '../../../components/tables/unit-prices.tsx'
 import { ServerText } from '../../../components/tables/server-text.tsx'
 
 const route = getRouteApi('/shell/operator/models/$id')
@@ -77,7 +78,7 @@ function ModelContent({ model }: { readonly model: Model }) {
             t.maxOutput,
             model.max_output_tokens === null ? shell.unlimited : formatNumber(model.max_output_tokens),
           ],
-          [t.operations, model.operations.map((each) => t.operationNames[each]).join(', ')],
+          [t.operations, model.operations.map((each) => shell.modelOperations[each]).join(', ')],
           [t.ownedBy, model.owned_by],
           [t.state, model.listed ? t.listed : t.unlisted],
           [t.changed, <RelativeTime key="at" at={model.updated_at} />],
@@ -132,6 +133,11 @@ function PriceHistory({ model }: { readonly model: Model }) {
       undo: setPrices(model.prices),
     })
   }
+  const unitPrices: Column<PriceVersion> = {
+    header: prices.others,
+    numeric: true,
+    cell: (item) => <UnitPrices prices={item.prices} />,
+  }
   return (
     <QueryResult query={history}>
       {({ data }) => (
@@ -161,6 +167,7 @@ function PriceHistory({ model }: { readonly model: Model }) {
               cell: ({ prices: { per_request: price } }) =>
                 typeof price === 'string' && Number(price) > 0 ? <Money amount={price} /> : '–',
             },
+            ...(data.some((item) => hasUnitPrices(item.prices)) ? [unitPrices] : []),
             {
               header: t.state,
               cell: (item) =>

@@ -17,6 +17,7 @@ import { Page } from '../../../components/layout/page.tsx'
 import { PricePair } from '../../../components/forms/price-fields.tsx'
 import { ReferenceModelsForm } from '../../../components/forms/reference-models-form.tsx'
 import { StatusLabel, RelativeTime } from '../../../components/tables/format-cells.tsx'
+import { ModelOperations } from '../../../components/tables/operation-name.tsx'
 import { Table, type Column } from '../../../components/tables/table.tsx'
 
 const route = getRouteApi('/shell/operator/models')
@@ -93,7 +94,7 @@ function ModelTable({ models }: { readonly models: readonly Model[] }) {
     {
       header: t.id,
       primary: true,
-      cell: ({ id, owned_by: owner }) => (
+      cell: ({ id, owned_by: owner, operations }) => (
         <span className="select-cell">
           <Checkbox
             aria-label={t.select(id)}
@@ -105,6 +106,7 @@ function ModelTable({ models }: { readonly models: readonly Model[] }) {
               {id}
             </Link>
             <small>{owner}</small>
+            <ModelOperations operations={operations} />
           </span>
         </span>
       ),

@@ -12,6 +12,7 @@ import { Dialog } from '../../../components/forms/dialog.tsx'
 import { refundableNanos, RefundForm, requestQuery } from '../../../components/forms/refund-form.tsx'
 import { OperationName } from '../../../components/tables/operation-name.tsx'
 import { RequestOutcome } from '../../../components/tables/request-outcome.tsx'
+import { UnitList } from '../../../components/tables/request-units.tsx'
 import { DescriptionList, StatTiles, Page, Section } from '../../../components/layout/page.tsx'
 import {
   CopyableText,
@@ -99,6 +100,7 @@ function RequestContent({ request }: { readonly request: RequestWithBill }) {
           ],
           [t.model, <ModelName key="model" model={request.model} />],
           [shell.operation, <OperationName key="operation" operation={request.operation} />],
+          [shell.units, <UnitList key="units" units={request.units} />],
           [t.status, [request.http_status, request.error_code].filter(Boolean).join(' ')],
           [t.stream, request.stream ? shell.yes : shell.no],
           [t.finish, request.finish ?? '–'],

@@ -12,8 +12,9 @@ import { formatDuration, formatNumber } from '../../../components/format.ts'
 import { PagedList, QueryResult } from '../../../components/feedback/query-boundary.tsx'
 import { EmptyState } from '../../../components/feedback/empty-state.tsx'
 import { RequestOutcome } from '../../../components/tables/request-outcome.tsx'
+import { RequestedModel } from '../../../components/tables/request-units.tsx'
 import { Page } from '../../../components/layout/page.tsx'
-import { ModelName, Money } from '../../../components/tables/format-cells.tsx'
+import { Money } from '../../../components/tables/format-cells.tsx'
 import { LogTime } from '../../../components/tables/time-cells.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 import { ownerQuery, UnclearOwner, type OwnerFilter } from './request-owner.tsx'
@@ -121,7 +122,7 @@ function RequestTable({ requests }: { readonly requests: readonly RequestRecord[
             <RequestOutcome outcome={outcome} status={status} count={count} />
           ),
         },
-        { header: t.model, cell: ({ model }) => <ModelName model={model} /> },
+        { header: t.model, cell: RequestedModel },
         {
           header: t.account,
           cell: ({ account, account_email: email }) => (

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { listKeys } from '../../../accounts/keys.ts'
 import type { Account } from '../../../accounts/accounts.ts'
+import type { PricedModel } from '../../../catalog/catalog.ts'
 import { dayEndOf, monthEndOf } from '../../../ledger/periods.ts'
 import type { Wallet } from '../../../engine/caller-limits.ts'
 import { formatAmount } from '../../../lib/money.ts'
@@ -139,6 +140,11 @@ async function readIncidents({ ctx }: ConsoleContext) {
   return visibleIncidents(incidents, listed).map(serializeOpenIncident)
 }
 
+/** Examples are chats. */
+function exampleModel(models: readonly PricedModel[]): string | null {
+  return models.find((model) => isServed(model) && model.operations.includes('chat'))?.id ?? null
+}
+
 async function readOverview(context: ConsoleContext) {
   const { ctx, account } = context
   const { db } = ctx
@@ -180,7 +186,7 @@ async function readOverview(context: ConsoleContext) {
       has_key: keys.active > 0,
       has_request: hours.length > 0,
     },
-    example_model: ctx.catalog.listed().find((model) => isServed(model))?.id ?? null,
+    example_model: exampleModel(ctx.catalog.listed()),
   }
 }
 
