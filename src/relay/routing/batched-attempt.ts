@@ -114,7 +114,7 @@ class BatchedAttempt implements Attempt {
     this.#bytes += result.bytes.length
     this.#completed += 1
     if (this.#bytes > this.#deps.maxResponseBytes) {
-      const error = upstreamError('garbage', 'The responses of the provider are too large.')
+      const error = upstreamError('garbage', 'The response of the provider is too large.')
       this.#end({ kind: 'error', error })
     } else if (this.#completed === this.#parts) {
       const received = { status: 200, bytes: joinResponses(this.#bodies), headerSection: '' }
