@@ -11,7 +11,7 @@ export type AttemptResult =
   | { readonly kind: 'error'; readonly error: UpstreamError }
 
 /** A request at one upstream, whether it takes one call or several. */
-export interface Attempt {
+export interface RequestAttempt {
   readonly result: Promise<AttemptResult>
   /** Milliseconds since it began. */
   readonly ageMs: number

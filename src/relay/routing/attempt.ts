@@ -12,7 +12,7 @@ import {
 } from '../../lib/http-client/http-client.ts'
 import type { AttemptDeps } from '../request-context.ts'
 import type { AttemptCall } from './attempt-call.ts'
-import type { Attempt, AttemptResult } from './attempt-result.ts'
+import type { AttemptResult, RequestAttempt } from './attempt-result.ts'
 import { secretsOf } from './secrets.ts'
 import { upstreamError, type UpstreamError } from './upstream-error.ts'
 import { upstreamRequestId } from './failure-details.ts'
@@ -37,7 +37,7 @@ const streamOverhead = 4
 
 type ResponseReader = (received: ReceivedResponse, call: AttemptCall, now: number) => AttemptResult
 
-export class UpstreamAttempt implements Attempt, ResponseHandler {
+export class UpstreamAttempt implements RequestAttempt, ResponseHandler {
   #call: AttemptCall
   readonly #read: ResponseReader
   readonly #deps: AttemptDeps

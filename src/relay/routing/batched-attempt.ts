@@ -6,7 +6,7 @@ import { joinedParts } from '../../providers/embeddings.ts'
 import type { AttemptDeps } from '../request-context.ts'
 import { UsageMeter } from '../streaming/usage-meter.ts'
 import type { AttemptCall } from './attempt-call.ts'
-import type { Attempt, AttemptResult } from './attempt-result.ts'
+import type { AttemptResult, RequestAttempt } from './attempt-result.ts'
 import { UpstreamAttempt } from './attempt.ts'
 import { readBufferedResponse, type ReceivedResponse } from './buffered-response.ts'
 import { secretsOf } from './secrets.ts'
@@ -30,11 +30,11 @@ function joinResponses(bodies: readonly Buffer[]): Buffer {
 }
 
 /** An attempt to be sent; requests that take several calls are sent in batches. */
-export function createAttempt(deps: AttemptDeps, call: AttemptCall): Attempt {
+export function createAttempt(deps: AttemptDeps, call: AttemptCall): RequestAttempt {
   return (call.body.parts ?? 1) > 1 ? new BatchedAttempt(deps, call) : new UpstreamAttempt(deps, call)
 }
 
-class BatchedAttempt implements Attempt {
+class BatchedAttempt implements RequestAttempt {
   readonly #deps: AttemptDeps
   readonly #call: AttemptCall
   readonly #resolve: (result: AttemptResult) => void

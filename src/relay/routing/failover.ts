@@ -8,7 +8,7 @@ import { providerFor } from '../../providers/openai/spoken-apis.ts'
 import { addBill, type AttemptRecord } from './attempt-record.ts'
 import { addFailureDetails } from './failure-details.ts'
 import { boundTimeouts, type AttemptCall, type RejectedField } from './attempt-call.ts'
-import type { Attempt, AttemptResult } from './attempt-result.ts'
+import type { AttemptResult, RequestAttempt } from './attempt-result.ts'
 import { createAttempt } from './batched-attempt.ts'
 import type { Bill, ServedRequest } from '../bill.ts'
 import type { CallerRequest } from '../request/caller-format.ts'
@@ -41,7 +41,7 @@ export class Failover implements ServedRequest {
   readonly attempts: AttemptRecord[] = []
   readonly errors: UpstreamError[] = []
   /** The attempt that is running, or has got a response. */
-  attempt: Attempt | null = null
+  attempt: RequestAttempt | null = null
   #candidate: Candidate | null = null
   #call: AttemptCall | null = null
   #startedAt = 0
@@ -176,7 +176,7 @@ export class Failover implements ServedRequest {
   }
 
   /** Sends the request without these fields of the relay's own. `null`: the provider is unknown. */
-  #send(candidate: Candidate, rejected: readonly RejectedField[]): Attempt | null {
+  #send(candidate: Candidate, rejected: readonly RejectedField[]): RequestAttempt | null {
     const { route, model, credential } = candidate
     const { upstream, upstreamModel } = route
     this.#isReported = false
@@ -221,7 +221,7 @@ export class Failover implements ServedRequest {
     return { kind: 'error', error }
   }
 
-  #record({ route }: Candidate, attempt: Attempt, result: AttemptResult): AttemptResult {
+  #record({ route }: Candidate, attempt: RequestAttempt, result: AttemptResult): AttemptResult {
     const isError = result.kind === 'error'
     this.#latencyMs = attempt.ageMs
     const record: AttemptRecord = {

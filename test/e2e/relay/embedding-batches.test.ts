@@ -42,7 +42,7 @@ async function arrived(before: number, count: number) {
 }
 
 describe('Calls of one request', () => {
-  test('Four at the same time – the next follows each response, and the order is that of the inputs', async () => {
+  test('Four at the same time – another follows each response; inputs decide the order', async () => {
     const gates = Array.from({ length: 6 }, () => Promise.withResolvers<void>())
     upstream.next(...gates.map(({ promise }) => waitFor(promise, respond)))
     const before = upstream.requests.length
