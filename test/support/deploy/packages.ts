@@ -9,17 +9,16 @@ import { createInterface } from 'node:readline'
 import type { TestContext } from 'node:test'
 
 import { freePort } from '../upstream/unreachable-addresses.ts'
-import { root } from '../source-files.ts'
 
 export function createFolder(): string {
   return mkdtempSync(join(tmpdir(), 'sluice-packages-'))
 }
 
-/** Runs `npm run package` for these packages, or for all; returns their folder. */
-export function buildPackages(...names: string[]): string {
+/** Builds these packages, or all, from a copy of the sources as `npm run package` does; returns their folder. */
+export function buildPackages(sources: string, ...names: string[]): string {
   const folder = createFolder()
   const args = ['--no-warnings', 'bin/package.ts', '--output', folder, ...names]
-  execFileSync(process.execPath, args, { cwd: root, stdio: 'pipe' })
+  execFileSync(process.execPath, args, { cwd: sources, stdio: 'pipe' })
   return folder
 }
 
