@@ -116,6 +116,8 @@ async function stagePackage(stage: string): Promise<void> {
   for (const [path, { dev, os }] of Object.entries(packages))
     if (path !== '' && dev !== true && os === undefined) copyDependency(path, stage)
   await buildConsole(join(stage, 'console/dist'))
+  // Vite's list of chunks, which only a test reads, and which names the folder of the dependencies.
+  for (const suffix of ['', '.gz', '.br']) rmSync(join(stage, `console/dist/manifest.json${suffix}`))
   execFileSync(process.execPath, ['bin/write-sbom.js', join(stage, 'sbom')], { cwd: root, stdio: 'pipe' })
 }
 
