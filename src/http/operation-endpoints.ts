@@ -1,5 +1,5 @@
 /** The endpoints of operations (catalog/operations.ts) and what belongs to them, by their path without `/v1`. */
-import { requestOperations, type RequestOperation } from '../catalog/operations.ts'
+import { factsOf, type RequestOperation } from '../catalog/operations.ts'
 import { messages, messageTokens } from './anthropic/messages.ts'
 import type { HttpRequestContext } from './incoming-request.ts'
 import { chatCompletions, completions, embeddings, type ChatDeps } from './openai/chat-completions.ts'
@@ -16,7 +16,7 @@ const handlers: Readonly<Record<RequestOperation, EndpointHandler>> = {
   embeddings,
 }
 
-const pathOf = (operation: RequestOperation): string => requestOperations[operation].path.slice('/v1'.length)
+const pathOf = (operation: RequestOperation): string => factsOf(operation).path.slice('/v1'.length)
 
 /** Those that hold money and call a model. */
 const calls: readonly (readonly [string, EndpointHandler])[] = [

@@ -1,5 +1,5 @@
 /** Admission: holds money for a request, replays the response of a repeated request, or rejects the request. */
-import { holdsOwnMaximum } from '../catalog/operations.ts'
+import { factsOf } from '../catalog/operations.ts'
 import { apiError } from '../errors.ts'
 import type { StoredResponse } from '../usage/stored-responses.ts'
 import type { RelayContext, RelayDeps } from './request-context.ts'
@@ -45,7 +45,7 @@ export function requestHold(deps: RelayDeps, context: RelayContext): Promise<Hol
     requestedTokens: request.maxOutputTokens,
     searches: searchesToHold(context),
     stream: request.stream && request.isHeldWhole !== true,
-    ...(holdsOwnMaximum(request.format.operation) ? { holdsOwnMaximum: true } : {}),
+    ...(factsOf(request.format.operation).holdsOwnMaximum ? { holdsOwnMaximum: true } : {}),
     ...(terms ? { terms } : {}),
   }
   if (claim) return holdWithClaim(deps, caller.accountId, holdRequest, claim)

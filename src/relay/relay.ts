@@ -268,13 +268,13 @@ class RelaySession implements ActiveRequest {
   /** Before the caller sees the end of the response, so that the caller can continue it. */
   async #pin(response: string | null, { input, output }: Usage): Promise<void> {
     const { caller, model } = this.#context
-    const { route, credential } = this.#failover
-    if (response === null || !route || !credential) return
+    const { candidate } = this.#failover
+    if (response === null || !candidate) return
     await this.#deps.responsePins.add({
       account_id: caller.accountId,
       response_id: response,
-      upstream_id: route.upstream.id,
-      credential_id: credential.id,
+      upstream_id: candidate.route.upstream.id,
+      credential_id: candidate.credential.id,
       model: model.id,
       tokens: input + output,
       at: this.#deps.now(),

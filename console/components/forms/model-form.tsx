@@ -19,7 +19,10 @@ export interface ModelFormProps {
   readonly saved: (model: Model) => void
 }
 
-const operations: readonly Model['operations'][number][] = ['chat', 'completions', 'embeddings']
+type Operation = Model['operations'][number]
+/** An operation that is missing here does not compile. */
+const names: Readonly<Record<Operation, true>> = { chat: true, completions: true, embeddings: true }
+const operations = Object.keys(names) as Operation[]
 
 interface OperationFieldsProps {
   /** Separated by commas. */

@@ -59,17 +59,25 @@ export function aboveFrom(text: string): LongInput[] | null {
 type ToolPrices = NonNullable<Prices['per_tool_call']>
 type ImageClass = Exclude<ToolPrices[string], string>[number]
 
-/** A line for each tool, and for each class of the image tool. */
-export function textOfTools(tools: Prices['per_tool_call']): string {
-  return Object.entries(tools ?? {})
-    .flatMap(([tool, price]) =>
-      typeof price === 'string' ? `${tool} ${price}` : linesOfClasses(tool, price),
-    )
-    .join('\n')
+interface ToolPrice {
+  readonly label: string
+  readonly amount: string
 }
 
-const linesOfClasses = (tool: string, classes: readonly ImageClass[]): string[] =>
-  classes.map(({ amount, ...fields }) => `${toolLabel({ tool, ...fields })} ${amount}`)
+/** An amount for each tool, and for each class of the image tool. */
+export function amountsOfTools(tools: Prices['per_tool_call']): ToolPrice[] {
+  return Object.entries(tools ?? {}).flatMap(([tool, price]) =>
+    typeof price === 'string'
+      ? { label: tool, amount: price }
+      : price.map(({ amount, ...fields }) => ({ label: toolLabel({ tool, ...fields }), amount })),
+  )
+}
+
+export function textOfTools(tools: Prices['per_tool_call']): string {
+  return amountsOfTools(tools)
+    .map(({ label, amount }) => `${label} ${amount}`)
+    .join('\n')
+}
 
 /** `image_generation quality=high size=1024x1024` */
 export function toolLabel({

@@ -2,6 +2,7 @@
 import type { Model } from '../../api/contract.ts'
 import { useMessages } from '../../locales/messages.ts'
 import { mediaNames } from '../forms/price-fields.tsx'
+import { amountsOfTools } from '../forms/price-text.ts'
 import { formatCompact } from '../format.ts'
 import { Money } from './format-cells.tsx'
 
@@ -19,13 +20,13 @@ export function UnitPrices({ prices }: { readonly prices: Prices }) {
   const { per_tool_call: tools, service_tiers: tiers, above } = prices
   const amounts = [...mediaNames, 'per_search' as const].flatMap((name) => {
     const amount = prices[name]
-    return typeof amount === 'string' ? [[t[name], amount] as const] : []
+    return typeof amount === 'string' ? [{ label: t[name], amount }] : []
   })
   return (
     <>
-      {[...amounts, ...Object.entries(tools ?? {})].map(([name, amount]) => (
-        <small key={name}>
-          {name} <Money amount={amount} />
+      {[...amounts, ...amountsOfTools(tools)].map(({ label, amount }) => (
+        <small key={label}>
+          {label} <Money amount={amount} />
         </small>
       ))}
       {(above ?? []).map(({ input_tokens: tokens, input, output }) => (

@@ -2,6 +2,7 @@
  * `POST /v1/messages` and `/v1/messages/count_tokens`, Anthropic's API: parses and validates the request, then passes
  * it to the relay.
  */
+import { factsOf, requestOperationNames } from '../../catalog/operations.ts'
 import { estimateMark } from '../../relay/count-tokens.ts'
 import { readMessagesRequest, type MessagesRequest } from '../../relay/request/messages-request.ts'
 import { relayRequest, type ChatDeps } from '../openai/chat-completions.ts'
@@ -27,8 +28,13 @@ export function messageTokens(deps: ChatDeps, context: HttpRequestContext): Prom
   })
 }
 
+const otherPaths = requestOperationNames
+  .filter((name) => name !== 'messages')
+  .map((name) => factsOf(name).path.slice('/v1'.length))
+const isBelow = (path: string, other: string): boolean => path === other || path.startsWith(`${other}/`)
+
 /** Anthropic's clients send `anthropic-version` with every request. */
 export function isAnthropicRequest(request: IncomingRequest, path: string): boolean {
-  if (/^\/(?:chat\/completions|completions|embeddings|responses)(?:\/|$)/.test(path)) return false
-  return /^\/messages(?:\/|$)/.test(path) || request.header('anthropic-version') !== undefined
+  if (otherPaths.some((other) => isBelow(path, other))) return false
+  return isBelow(path, '/messages') || request.header('anthropic-version') !== undefined
 }

@@ -2,7 +2,7 @@
 import { allowsModel } from '../../accounts/allowlists.ts'
 import type { Caller } from '../../accounts/directory.ts'
 import type { Catalog, PricedModel } from '../../catalog/catalog.ts'
-import { pathsFor, requestOperations, type RequestOperation } from '../../catalog/operations.ts'
+import { factsOf, pathsFor, type RequestOperation } from '../../catalog/operations.ts'
 import { apiError } from '../../errors.ts'
 import type { RelayContext, RelayDeps } from '../../relay/request-context.ts'
 import type { CallerRequest } from '../../relay/request/caller-format.ts'
@@ -35,12 +35,11 @@ export function requireModel(catalog: Catalog, caller: Caller, name: string): Pr
 }
 
 function canServe({ operations }: PricedModel, operation: RequestOperation): boolean {
-  return operations.includes(requestOperations[operation].model)
+  return operations.includes(factsOf(operation).model)
 }
 
-/** Vectors of another model are worthless, so no fallback serves embeddings. */
 function canFallBack(fallback: PricedModel, operation: RequestOperation): boolean {
-  return operation !== 'embeddings' && canServe(fallback, operation)
+  return factsOf(operation).hasNoFallbacks !== true && canServe(fallback, operation)
 }
 
 /** Throws 404 naming the endpoints of the model if it is for other requests. */

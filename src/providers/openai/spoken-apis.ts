@@ -8,10 +8,11 @@ import { embeddingsTranslation } from '../embeddings.ts'
 import { isResponsesOnly } from './openai-models.ts'
 import { responsesTranslation } from './responses-response.ts'
 
-type Spoken = 'responses' | 'completions' | 'embeddings'
+/** An API that requests of an operation use beside chat completions. */
+export type OperationApi = 'responses' | 'completions' | 'embeddings'
 
 /** One object for each provider and API. `chat`: chat requests that are translated for the Responses API. */
-const variants: Readonly<Record<Spoken | 'chat', WeakMap<Provider, Provider>>> = {
+const variants: Readonly<Record<OperationApi | 'chat', WeakMap<Provider, Provider>>> = {
   chat: new WeakMap(),
   responses: new WeakMap(),
   completions: new WeakMap(),
@@ -25,7 +26,7 @@ const variants: Readonly<Record<Spoken | 'chat', WeakMap<Provider, Provider>>> =
 export function providerFor(
   { provider: name, settings }: { readonly provider: string; readonly settings: UpstreamSettings },
   model: string,
-  api: Spoken | undefined,
+  api: OperationApi | undefined,
   rejectsChat = false,
 ): Provider | undefined {
   const provider = providerForModel(name, model)
@@ -37,13 +38,13 @@ export function providerFor(
     : variantOf(provider, api ?? 'chat')
 }
 
-function variantOf(provider: Provider, api: Spoken | 'chat'): Provider {
+function variantOf(provider: Provider, api: OperationApi | 'chat'): Provider {
   let variant = variants[api].get(provider)
   if (!variant) variants[api].set(provider, (variant = createVariant(provider, api)))
   return variant
 }
 
-function createVariant(provider: Provider, api: Spoken | 'chat'): Provider {
+function createVariant(provider: Provider, api: OperationApi | 'chat'): Provider {
   const { buildResponsesRequest, embeddings, completions } = provider
   if (api === 'responses' || api === 'chat') {
     if (!buildResponsesRequest) return provider

@@ -49,8 +49,6 @@ export interface CallerRequest {
 /** What differs between API formats in a stream. */
 export interface CallerFormat {
   readonly operation: RequestOperation
-  /** Upstreams may have this API beside chat completions. */
-  readonly spoken?: 'responses' | 'completions' | 'embeddings'
   /** The event that keeps an idle stream open. */
   readonly keepAlive: Buffer
   /** The last event of an incomplete stream. */

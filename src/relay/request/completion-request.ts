@@ -33,7 +33,7 @@ import { TokenCounter } from './token-estimate.ts'
 /** OpenAI's default, which is written into every request that names none: engines have others. */
 const defaultMaximum = 16
 
-const format: CallerFormat = { ...openAIFormat, operation: 'completions', spoken: 'completions' }
+const format: CallerFormat = { ...openAIFormat, operation: 'completions' }
 const chunkShape: ChunkShape = { object: 'text_completion', written: { text: '' } }
 
 const bounds: ReadonlyMap<string, NumberBounds> = new Map([

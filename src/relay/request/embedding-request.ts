@@ -28,7 +28,7 @@ const maxInputs = 2048
 const maxTokenIds = 300_000
 const maxTokenIdsPerInput = 8192
 
-const format: CallerFormat = { ...openAIFormat, operation: 'embeddings', spoken: 'embeddings' }
+const format: CallerFormat = { ...openAIFormat, operation: 'embeddings' }
 const knownFields = new KnownMembers(['model', 'input', 'encoding_format', 'stream'])
 const nullByte = 0x6e
 

@@ -146,7 +146,6 @@ export class ResponsesRequest extends ScannedRequest implements CallerRequest, N
     this.restricted = tools.length > 0 ? [...fields.restricted, ...tools] : fields.restricted
     this.format = {
       operation: 'responses',
-      spoken: 'responses',
       keepAlive: keepAliveComment,
       errorEvent: (error) => failedBeforeStart(withCallerField(error), this.parsed()),
       // The format defines `response.failed` as the end of a stream.

@@ -3,7 +3,8 @@
  * the node's retry budget. UpstreamSelector picks them. An invalid request is invalid everywhere, so it is not retried.
  * The outcome of each attempt is reported, so that the next request can use it.
  */
-import type { LiveCredential, LiveRoute, PricedModel } from '../../catalog/catalog.ts'
+import type { LiveRoute, PricedModel } from '../../catalog/catalog.ts'
+import { factsOf } from '../../catalog/operations.ts'
 import { providerFor } from '../../providers/openai/spoken-apis.ts'
 import { addBill, type AttemptRecord } from './attempt-record.ts'
 import { addFailureDetails } from './failure-details.ts'
@@ -42,7 +43,8 @@ export class Failover implements ServedRequest {
   readonly errors: UpstreamError[] = []
   /** The attempt that is running, or has got a response. */
   attempt: RequestAttempt | null = null
-  #candidate: Candidate | null = null
+  /** The call of the attempt. */
+  candidate: Candidate | null = null
   #call: AttemptCall | null = null
   #startedAt = 0
   #latencyMs = 0
@@ -64,25 +66,21 @@ export class Failover implements ServedRequest {
   }
 
   get route(): LiveRoute | null {
-    return this.#candidate?.route ?? null
-  }
-
-  get credential(): LiveCredential | null {
-    return this.#candidate?.credential ?? null
+    return this.candidate?.route ?? null
   }
 
   /** If the caller disconnects, the response is read on for the bill. */
   get drainsOnAbort(): boolean {
-    return this.#candidate?.route.upstream.onAbort === 'drain'
+    return this.candidate?.route.upstream.onAbort === 'drain'
   }
 
   get servedModel(): PricedModel {
-    return this.#candidate?.model ?? this.#context.model
+    return this.candidate?.model ?? this.#context.model
   }
 
   /** The fallback model that serves the request; `null` if the requested model does. */
   get fallbackModel(): string | null {
-    const model = this.#candidate?.model
+    const model = this.candidate?.model
     return model && model !== this.#context.model ? model.id : null
   }
 
@@ -181,12 +179,13 @@ export class Failover implements ServedRequest {
     const { upstream, upstreamModel } = route
     this.#isReported = false
     this.#call = null
-    this.#candidate = candidate
+    this.candidate = candidate
     this.#startedAt = this.#deps.now()
     const known = this.#deps.quirks.rejectedFields(upstream.id, upstreamModel, this.#startedAt)
     const withoutFields = withRejected(known, rejected)
+    const { api } = factsOf(this.request.format.operation)
     const isChatRejected = rejectsChat(withoutFields, this.request)
-    const provider = providerFor(upstream, upstreamModel, this.request.format.spoken, isChatRejected)
+    const provider = providerFor(upstream, upstreamModel, api, isChatRejected)
     if (!provider) return null
     const [maximumTokens, { settings }] = [this.loweredMaximum, upstream]
     const body = encodingFor(this.request, provider, { settings, maximumTokens, withoutFields })
@@ -251,7 +250,7 @@ export class Failover implements ServedRequest {
 
   /** Reports an error to the circuit breakers. False if it is not the upstream's failure. */
   #reportFailure(error: UpstreamError): boolean {
-    const candidate = this.#candidate
+    const candidate = this.candidate
     if (!candidate || this.#isReported) return false
     this.#isReported = true
     const failureClass = classifyFailure(error)
@@ -268,7 +267,7 @@ export class Failover implements ServedRequest {
    * Reports how a response ended: complete, with an error, or (`null`) in a way that says nothing about the upstream.
    */
   reportEnd(end: 'complete' | UpstreamError | null): void {
-    const candidate = this.#candidate
+    const candidate = this.candidate
     if (!candidate || this.#isReported) return
     if (end !== null && end !== 'complete') {
       this.#reportFailure(end)

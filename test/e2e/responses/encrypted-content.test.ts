@@ -60,7 +60,7 @@ const next = (items: readonly Fields[], fields: Fields = {}): Fields => ({
 })
 
 describe('Encrypted content', () => {
-  test('names its credential, and nothing else of a response changes, streaming or not', async () => {
+  test('Response and stream – name the credential, and nothing else changes', async () => {
     const whole = await (await postResponses(alice, responsesRequest('reasoner'))).text()
     const suffix = /\.sluice\.[\w-]{12}/g
     assert.equal(whole.match(suffix)?.length, 1)
@@ -73,7 +73,7 @@ describe('Encrypted content', () => {
     assert.equal(withoutHolders(stream), expected.join(''))
   })
 
-  test('goes back to its upstream, as that has written it', async () => {
+  test('Next request – goes to the same upstream, which gets what it has written', async () => {
     const items = await itemsOfSecond()
     const before = first.requests.length
     const body = JSON.stringify(next(items, { metadata: { n: '1' } })).replace('"n":"1"', '"n" : "1"')
@@ -83,7 +83,7 @@ describe('Encrypted content', () => {
     assert.equal(sent, body.replace(/\.sluice\.[\w-]{12}/, '').slice(0, -1))
   })
 
-  test('of an upstream that fails – is left out elsewhere, if the request can do without it', async () => {
+  test('Upstream that fails – reasoning is left out elsewhere, a compaction is not', async () => {
     const items = await itemsOfSecond()
     second.next(respondWithError(500))
     assert.equal((await postResponses(alice, next(items))).status, 200)
@@ -95,14 +95,14 @@ describe('Encrypted content', () => {
     assert.equal(response.status, 503)
   })
 
-  test('of a provider – is not sent to an upstream that does not speak the API', async () => {
+  test('Upstream without the API – does not get it', async () => {
     const items = await itemsOfSecond()
     const response = await postResponses(alice, { ...next(items), model: 'chat' })
     assert.equal(response.status, 200)
     assert.doesNotMatch(chat.requests.at(-1)?.text ?? '', /gAAA/)
   })
 
-  test('without a name, or with one that is unknown – goes to the first upstream', async () => {
+  test('No name, or an unknown one – goes to the first upstream', async () => {
     assert.equal((await postResponses(alice, next([reasoning('gAAA')]))).status, 200)
     assert.match(first.requests.at(-1)?.text ?? '', /"encrypted_content":"gAAA"/)
     const unknown = reasoning('gAAA.sluice.abcdefghijkl')
@@ -116,7 +116,7 @@ describe('Encrypted content', () => {
     )
   })
 
-  test('of a stream that is cut – names its credential in response.failed', async () => {
+  test('Stream that is cut – names the credential in response.failed', async () => {
     first.next(truncateAfter(5, 'reset', respondWithEvents(nativeEvents([reasoning('gAAA'), message]))))
     const response = await postResponses(alice, responsesRequest('reasoner', { stream: true }))
     const failed = parseResponsesEvents(await response.text()).at(-1)?.response
@@ -124,7 +124,7 @@ describe('Encrypted content', () => {
     assert.match(String(failed.output[0]?.['encrypted_content']), /^gAAA\.sluice\.[\w-]{12}$/)
   })
 
-  test('of a collected stream – names its credential', async () => {
+  test('Collected stream – names the credential', async () => {
     const script = respondWithItems([reasoning('gAAA'), message])
     const collecting = await server.upstream(script, { provider: 'openai', collect_stream: true })
     await server.model('collecting', { upstreams: [collecting], prices })

@@ -40,7 +40,7 @@ describe('First events of a stream', () => {
     }
   })
 
-  test('any other event – is sent at once, and no other upstream takes over, but nothing is charged', async () => {
+  test('any other event – is sent at once; a failure is final then, and free', async () => {
     for (const fault of ['reset', 'hang'] as const) {
       first.next(begin(3, fault))
       const before = second.requests.length

@@ -113,7 +113,7 @@ describe('Stored responses', () => {
     assert.equal((await call(alice, 'GET', id)).status, 200)
   })
 
-  test('are continued where they are stored, with their tokens held, and never elsewhere', async () => {
+  test('Continuation – goes where the response is stored, and never elsewhere', async () => {
     first.next(respondWithError(500, { message: 'Sorry.' }))
     const id = await store(alice)
     assert.equal(second.requests.at(-1)?.json['store'], true)
@@ -127,7 +127,7 @@ describe('Stored responses', () => {
     assert.equal(first.requests.length, before)
   })
 
-  test('add their tokens to the hold and the count of a request that continues them', async () => {
+  test('Hold and count of a continuation – include the tokens of the stored response', async () => {
     const usage = { input_tokens: 70_000, output_tokens: 10, total_tokens: 70_010 }
     first.next(respondWithItems([messageItem('Long.')], { id: 'resp_long', usage }))
     const poor = await server.account({ balance: '0.08' })

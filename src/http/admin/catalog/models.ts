@@ -32,7 +32,7 @@ import {
 } from '../../../catalog/models.ts'
 import { pricesRequired, type PriceInput } from '../../../catalog/price-input.ts'
 import { priceHistory } from '../../../catalog/prices.ts'
-import { modelOperations } from '../../../catalog/operations.ts'
+import { modelOperations, operationsWithoutOutput } from '../../../catalog/operations.ts'
 import { maximumStates } from '../../../catalog/route-maximums.ts'
 import { preferences } from '../../../catalog/routing.ts'
 import { apiError } from '../../../errors.ts'
@@ -168,8 +168,8 @@ function withoutOutput(prices: z.infer<typeof pricesInput>): z.infer<typeof pric
 /** Reads `prices`, or `free` inside it or instead of it; undefined if neither is given. */
 function resolvePrices({ prices, free, operations }: z.infer<typeof modelPatch>): PriceInput | undefined {
   if (prices === undefined) return free === true ? { free } : undefined
-  // Embeddings have no output.
-  const isInputOnly = operations?.every((each) => each === 'embeddings') === true && prices.free !== true
+  const hasOutput = operations?.every((each) => operationsWithoutOutput.has(each)) !== true
+  const isInputOnly = !hasOutput && prices.free !== true
   if (free === undefined) return toPriceInput(isInputOnly ? withoutOutput(prices) : prices)
   throw apiError('invalid_request', {
     param: 'prices',
