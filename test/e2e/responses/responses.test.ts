@@ -1,28 +1,35 @@
 // @backend both (cluster in long runs)
 /**
- * The Responses API with upstreams of every kind: the cases of Open Responses' conformance suite, each against scripted
- * upstreams that check what they receive.
+ * The Responses API with upstreams of every kind: the cases of Open Responses' conformance suite over HTTP and WebSocket,
+ * each against scripted upstreams that check what they receive. Those about connections: responses-websocket.test.ts.
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
-import { waitForRecord } from '../../support/client/responses.ts'
+import { readError, waitForRecord } from '../../support/client/responses.ts'
 import {
   checkResponse,
   postResponses,
   responsesRequest,
   streamResponse,
   textOf,
+  type ResponseObject,
 } from '../../support/client/responses-api.ts'
+import { ResponsesSocket } from '../../support/client/responses-websocket.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
+import type { Script } from '../../support/upstream/exchange.ts'
+import { nativeResponse, respondNatively, respondWithItems } from '../../support/upstream/native-responses.ts'
 import { replay } from '../../support/upstream/provider-recordings.ts'
-import { respondWith } from '../../support/upstream/scripted-responses.ts'
+import { respondWith, respondWithJson } from '../../support/upstream/scripted-responses.ts'
 
 const server = await sharedTestServer()
 const prices = { input: '0.002', output: '0.008', cached_input: '0.0002', cache_write: '0.0025' }
 const alice = await server.account({ balance: '¥10' })
-const kinds = ['openai', 'anthropic', 'gemini', 'bedrock', 'cohere'] as const
+const kinds = ['responses', 'openai', 'anthropic', 'gemini', 'bedrock', 'cohere'] as const
+type Kind = (typeof kinds)[number]
+const usage = { input: 20, output: 4, cached: 8 }
 const image = 'data:image/png;base64,iVBORw0KGgo='
+const pdf = 'data:application/pdf;base64,JVBERi0xLjQK'
 const weather = {
   type: 'function',
   name: 'weather',
@@ -30,13 +37,47 @@ const weather = {
   parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
 }
 
+const toolCall = { name: 'weather', arguments: '{"city":"Oslo"}' }
+
+const compaction = { id: 'cmp_1', type: 'compaction', encrypted_content: 'gAAA' }
+const native: Script = (exchange) => {
+  const isCompaction = exchange.request.path.endsWith('/compact')
+  const script = isCompaction
+    ? respondWithJson(200, nativeResponse([compaction], { object: 'response.compaction' }))
+    : respondNatively('Hello, ', 'world.')
+  return script(exchange)
+}
+
+function textScript(kind: Kind): Script {
+  if (kind === 'responses') return native
+  return kind === 'openai' ? respondWith('Hello, world.', usage) : replay(kind, 'text')
+}
+
+function toolScript(kind: Kind): Script {
+  if (kind === 'responses') {
+    const call = { id: 'fc_1', type: 'function_call', status: 'completed', call_id: 'call_1', ...toolCall }
+    return respondWithItems([call])
+  }
+  if (kind !== 'openai') return replay(kind, 'tools')
+  return respondWith('', usage, { toolCalls: [{ id: 'call_1', ...toolCall }] })
+}
+
+/** The response over a WebSocket of its own. */
+async function overWebSocket(body: object): Promise<ResponseObject> {
+  const socket = await ResponsesSocket.open(server.url, alice.key.secret)
+  try {
+    return await socket.respond(body)
+  } finally {
+    await socket.close()
+  }
+}
+
 for (const kind of kinds) {
-  const isChat = kind === 'openai'
-  const text = isChat
-    ? respondWith('Hello, world.', { input: 20, output: 4, cached: 8 })
-    : replay(kind, 'text')
-  const upstream = await server.upstream(text, { provider: kind, speaks: [] })
-  upstream.strict(kind)
+  const isNative = kind === 'responses'
+  const speaks = isNative ? ['responses'] : []
+  const upstream = await server.upstream(textScript(kind), { provider: isNative ? 'openai' : kind, speaks })
+  // What passes through is not ours to correct.
+  if (!isNative) upstream.strict(kind)
   await server.model(kind, { upstreams: [upstream], prices })
 
   describe(`Responses API (${kind})`, () => {
@@ -76,7 +117,7 @@ for (const kind of kinds) {
         ],
       },
     })) {
-      test(`${name} – is completed, streaming or not, with the same output`, async () => {
+      test(`${name} – is completed with the same output in every way`, async () => {
         const body = responsesRequest(kind, fields)
         const response = await postResponses(alice, body)
         assert.equal(response.status, 200)
@@ -85,10 +126,38 @@ for (const kind of kinds) {
         assert.deepEqual([usage?.['input_tokens'], usage?.['output_tokens']], [20, 4])
         const streamed = await streamResponse(alice, body)
         assert.deepEqual(streamed.output.map(textOf), ['Hello, world.'])
-        assert.deepEqual(streamed.usage, usage)
+        const framed = await overWebSocket(body)
+        assert.deepEqual(framed.output.map(textOf), ['Hello, world.'])
+        assert.deepEqual([streamed.usage, framed.usage], [usage, usage])
         assert.equal((await waitForRecord(alice, response)).usage_source, 'provider')
       })
     }
+
+    test('File input – reaches the upstream, or is 400', async () => {
+      const content = [{ type: 'input_file', filename: 'a.pdf', file_data: pdf }]
+      const body = responsesRequest(kind, { input: [{ role: 'user', content }] })
+      const response = await postResponses(alice, body)
+      if (kind === 'cohere') {
+        assert.deepEqual([response.status, (await readError(response)).param], [400, 'input'])
+        return
+      }
+      assert.equal(response.status, 200, await response.clone().text())
+      assert.ok(upstream.requests.at(-1)?.text.includes('JVBERi0xLjQK'))
+    })
+
+    test('Compaction – starts a new chain over either transport', async () => {
+      const input = [{ role: 'user', content: 'My name is Alice.' }]
+      const path = '/v1/responses/compact'
+      const response = await alice.post({ model: kind, input }, { path })
+      assert.equal(response.status, 200, await response.clone().text())
+      const { object, output } = (await response.json()) as { object: string; output: object[] }
+      assert.equal(object, 'response.compaction')
+      const next = { ...responsesRequest(kind), input: [...output, { role: 'user', content: 'Go on.' }] }
+      assert.equal((await postResponses(alice, next)).status, 200)
+      assert.equal((await overWebSocket(next)).status, 'completed')
+      const missing = await alice.post({ input }, { path })
+      assert.deepEqual([missing.status, (await readError(missing)).param], [400, 'model'])
+    })
 
     test('Image input – reaches the upstream', async () => {
       const content = [
@@ -104,9 +173,7 @@ for (const kind of kinds) {
     })
 
     test('Tool calling – returns calls whose results the upstream takes back', async () => {
-      const toolCalls = [{ id: 'call_1', name: 'weather', arguments: '{"city":"Oslo"}' }]
-      const script = isChat ? respondWith('', { input: 20, output: 4 }, { toolCalls }) : replay(kind, 'tools')
-      upstream.next(script)
+      upstream.next(toolScript(kind))
       const question = { role: 'user', content: 'Weather in Oslo?' }
       const body = responsesRequest(kind, { tools: [weather], input: [question] })
       const { output } = await streamResponse(alice, body)
