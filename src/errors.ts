@@ -50,7 +50,10 @@ const definitions = {
   model_not_allowed: [403, 'This key is not allowed to use this model.'],
   model_not_found: [404, 'The model does not exist.'],
   response_not_found: [404, 'No response is stored.'],
-  previous_response_not_found: [400, 'The previous response is not stored.'],
+  previous_response_not_found: [
+    400,
+    'The previous response was not found. Send the whole conversation in `input`.',
+  ],
   not_found: [404, 'Not found.'],
   method_not_allowed: [405, 'Method not allowed.'],
   conflict: [409, 'This conflicts with an existing resource.'],

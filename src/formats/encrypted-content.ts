@@ -6,7 +6,7 @@
 import { getString, isObject } from '../providers/json-fields.ts'
 import { UnsupportedFeatureError } from '../providers/provider.ts'
 
-const marker = '.sluice.'
+export const holderMarker = '.sluice.'
 export const holderLength = 12
 const suffixPattern = /\.sluice\.(?<holder>[\w-]{12})$/
 /** The field in JSON, up to the quote that ends its value. In a text, its own quotes would be escaped. */
@@ -20,15 +20,19 @@ export function isHeld(json: { includes(text: string): boolean }): boolean {
 
 /** JSON text of a response or event whose `encrypted_content` names its holder. */
 export function addHolder(text: string, holder: string): string {
-  return isHeld(text) ? text.replace(fieldPattern, (field) => `${field}${marker}${holder}`) : text
+  return isHeld(text) ? text.replace(fieldPattern, (field) => `${field}${holderMarker}${holder}`) : text
 }
 
-/** The holder of the last item in a request's body that names one; `null`: none does. */
-export function lastHolder(body: Buffer): string | null {
-  const at = body.lastIndexOf(marker)
-  if (at === -1) return null
-  const suffix = body.toString('latin1', at, at + marker.length + holderLength)
-  return suffixPattern.exec(suffix)?.groups?.['holder'] ?? null
+/** The holder of the last item of an input that names one; `null`: none does. */
+export function lastHolder(input: unknown): string | null {
+  if (!Array.isArray(input)) return null
+  const named = input.findLast((item: unknown) => holderIn(item) !== undefined) as unknown
+  return holderIn(named) ?? null
+}
+
+function holderIn(item: unknown): string | undefined {
+  const content = isObject(item) ? getString(item, 'encrypted_content') : undefined
+  return content === undefined ? undefined : suffixPattern.exec(content)?.groups?.['holder']
 }
 
 /** All holders in the JSON text of a request's input. */
@@ -38,7 +42,7 @@ export function holdersIn(text: string): Set<string> {
 
 /** JSON text of an input without the suffix of this holder; all else is unchanged. */
 export function removeHolder(text: string, holder: string): string {
-  return text.replaceAll(`${marker}${holder}"`, '"')
+  return text.replaceAll(`${holderMarker}${holder}"`, '"')
 }
 
 /**
@@ -46,11 +50,10 @@ export function removeHolder(text: string, holder: string): string {
  * `UnsupportedFeatureError` if it cannot.
  */
 export function itemForHolder(item: unknown, path: string, holder: string): unknown {
-  const content = isObject(item) ? getString(item, 'encrypted_content') : undefined
-  const named = content === undefined ? undefined : suffixPattern.exec(content)?.groups?.['holder']
-  if (!isObject(item) || content === undefined || named === undefined) return item
+  const named = holderIn(item)
+  if (!isObject(item) || named === undefined) return item
   if (named === holder) {
-    const own = content.slice(0, -marker.length - holderLength)
+    const own = getString(item, 'encrypted_content')?.slice(0, -holderMarker.length - holderLength)
     return { ...item, encrypted_content: own }
   }
   // Reasoning is optional for a new turn; a compacted conversation is not.

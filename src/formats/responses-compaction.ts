@@ -48,7 +48,6 @@ const keptFields = [
   'safety_identifier',
   'prompt_cache_key',
   'service_tier',
-  'stream',
 ]
 /** Items that say nothing without the tools, or that only their provider can read. */
 const droppedTypes = new Set<unknown>([

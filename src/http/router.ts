@@ -142,7 +142,7 @@ export class Router {
     const handle = operationEndpoints.get(path)
     if (handle) {
       if (request.openWebSocket) return this.#openWebSocket(context, request.openWebSocket)
-      requireMethod(context, 'POST')
+      if (method !== 'POST') return this.#sendJson(context, () => requireMethod(context, 'POST'))
       return this.#relayRequest(context, handle)
     }
     switch (path) {

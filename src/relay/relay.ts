@@ -8,7 +8,6 @@ import { apiError, asApiError } from '../errors.ts'
 import { formatAmount } from '../lib/money.ts'
 import { admit, replayResponse, requestHold } from './admission.ts'
 import type { RelayContext, RelayDeps, ActiveRequest } from './request-context.ts'
-import type { Usage } from '../ledger/price.ts'
 import { billFromEstimate, billFromStream, billFromUsage, type Bill } from './bill.ts'
 import type { ResponseToStore, SettleRequest } from '../ledger/transaction.ts'
 import type { RequestOutcome } from '../ledger/request-row.ts'
@@ -107,6 +106,7 @@ class RelaySession implements ActiveRequest {
     }
     const stored = claim && !failure && this.#responseToStore(true, captureBuffered(response.bytes, headers))
     const charge = await this.#settle(bill, result, null, stored || null)
+    if (!failure) await this.#pin(bill)
     headers.push('x-sluice-cost', formatAmount(charge))
     if (failure) throw failure
     writer.send(200, ['content-type', 'application/json', ...headers], response.bytes)
@@ -142,6 +142,7 @@ class RelaySession implements ActiveRequest {
       this.#context.claim &&
       this.#responseToStore(isComplete, pipeline.captureResponse(endReason, bill?.usage ?? null))
     const charge = await this.#settle(bill, result, fault, stored)
+    if ((pipeline.receivedEnd ?? endReason).kind === 'complete') await this.#pin(bill)
     const drained = pipeline.drain(endReason)
     if (drained) await drained
     pipeline.finish(endReason, charge, bill?.usage ?? null)
@@ -150,9 +151,10 @@ class RelaySession implements ActiveRequest {
   /** Before the settlement, so that the next hold takes into account what the response shows. */
   #observeMaximum(meter: UsageMeter): void {
     const { request } = this.#context
-    const { route, hidesMaximum } = this.#failover
+    const { route, encoding, loweredMaximum } = this.#failover
     const asked = this.#hold.maximumTokens ?? request.maxOutputTokens
-    if (asked === null || route === null || route.maximum === 'exceeded' || hidesMaximum) return
+    if (asked === null || route === null || route.maximum === 'exceeded') return
+    if (loweredMaximum === null && encoding?.hidesMaximum) return
     const state = observedMaximum(meter, asked * request.n)
     if (state === null || state === route.maximum) return
     const { upstream, upstreamModel } = route
@@ -256,8 +258,6 @@ class RelaySession implements ActiveRequest {
       const settlement = { id, usage, ...charged, ...leftEarly, cause, servedModel, outcome }
       const cost = await this.#deps.ledger.settle(settlement, response)
       log(outcome, cost)
-      if (request.store && outcome.outcome === 'ok' && usage)
-        await this.#pin(served.providerResponseId, usage)
       return cost
     } catch (error) {
       log(this.#unsettledOutcome(outcome, error), null)
@@ -266,17 +266,19 @@ class RelaySession implements ActiveRequest {
   }
 
   /** Before the caller sees the end of the response, so that the caller can continue it. */
-  async #pin(response: string | null, { input, output }: Usage): Promise<void> {
-    const { caller, model } = this.#context
-    const { candidate } = this.#failover
-    if (response === null || !candidate) return
+  async #pin(bill: Bill | null): Promise<void> {
+    const { request, caller, model } = this.#context
+    const { attempt, candidate, encoding } = this.#failover
+    const response = attempt?.served.providerResponseId ?? null
+    // A response of another kind was not stored: the caller gets an id of ours.
+    if (!request.store || !bill || response === null || !candidate || !encoding?.isPassthrough) return
     await this.#deps.responsePins.add({
       account_id: caller.accountId,
       response_id: response,
       upstream_id: candidate.route.upstream.id,
       credential_id: candidate.credential.id,
       model: model.id,
-      tokens: input + output,
+      tokens: bill.usage.input + bill.usage.output,
       at: this.#deps.now(),
     })
   }

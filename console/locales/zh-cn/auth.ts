@@ -109,7 +109,7 @@ export const auth: typeof english = {
     not_found: '未找到该内容。',
     model_not_found: '模型不存在。',
     response_not_found: '没有已存储的响应。',
-    invalid_encrypted_content: '该 `encrypted_content` 不属于此账户，或已被修改。',
+    invalid_encrypted_content: '该加密内容不属于此账户，或已被修改。',
     compaction_failed: '模型未写出完整的摘要，对话未被压缩。请重试，或更换模型。',
     conflict: '与现有内容冲突。',
     request_too_large: '请求体过大。',

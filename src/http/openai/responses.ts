@@ -43,7 +43,10 @@ function readRequest(
 export async function responses(deps: ChatDeps, context: HttpRequestContext): Promise<void> {
   const { isWarmUp = false } = context.incoming
   const request = readRequest(deps, context, { isWarmUp })
-  if (isWarmUp) return warmUp(deps, context, request)
+  if (isWarmUp) {
+    await findPrevious(deps, context, request)
+    return warmUp(deps, context, request)
+  }
   await relayResponses(deps, context, request)
 }
 
@@ -123,7 +126,7 @@ export async function pinnedResponse(deps: ChatDeps, context: HttpRequestContext
   if (!pin) throw responseNotFound(name)
   if (!allowsModel(caller.models, pin.model)) throw apiError('model_not_allowed', { param: 'model' })
   const query = new URLSearchParams(incoming.query)
-  if (query.get('stream') === 'true') {
+  if (query.getAll('stream').some((value) => value !== 'false')) {
     const message = 'Invalid `stream`: a stored response is complete. Remove it.'
     throw apiError('invalid_request', { param: 'stream', message })
   }

@@ -153,6 +153,7 @@ export class ResponsesConnection implements LaneConnection {
   }
 
   #onData(chunk: Buffer): void {
+    this.#isAlive = true
     const { bodies } = this.#context
     const bytes = this.#receivedBytes + chunk.length
     try {
@@ -170,7 +171,6 @@ export class ResponsesConnection implements LaneConnection {
   }
 
   #onMessage(data: RawData, isBinary: boolean): void {
-    this.#isAlive = true
     this.#releaseReceived()
     this.#checkKey()
     if (this.#webSocket.readyState !== this.#webSocket.OPEN) return

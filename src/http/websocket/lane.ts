@@ -3,7 +3,7 @@ import { apiError, type ApiError } from '../../errors.ts'
 import { getObject, getObjects, getString, isObject, type Json } from '../../providers/json-fields.ts'
 import type { FrameSink } from './frame-request.ts'
 import type { RememberedResponses } from './remembered-responses.ts'
-import { joinItems, type Items, type ResponseCreate } from './response-create.ts'
+import { joinItems, withoutTrigger, type Items, type ResponseCreate } from './response-create.ts'
 
 /** The connection of a lane. */
 export interface LaneConnection {
@@ -94,14 +94,16 @@ export class Lane implements FrameSink {
 
   /** Before the last event is sent, so that the client can continue as soon as it has it. */
   #remember(json: string): void {
-    if (this.#frame.isStored) return
+    // What came before a response that this connection does not have would be missing.
+    if (this.#frame.isStored || (this.#frame.previousId !== null && this.#earlier === null)) return
     const event: unknown = JSON.parse(json)
     const response = isObject(event) ? getObject(event, 'response') : undefined
     const id = response && getString(response, 'id')
     if (!response || id === undefined) return
     const output = getObjects(response, 'output').filter(isUsable)
     const written = Buffer.from(output.map((item) => JSON.stringify(item)).join(','))
-    const asked = this.#earlier ? joinItems(this.#earlier, this.#frame.items) : this.#frame.items
+    const own = withoutTrigger(this.#frame.items)
+    const asked = this.#earlier ? joinItems(this.#earlier, own) : own
     const items = joinItems(asked, { text: written, count: output.length })
     this.#connection.remembered.add(id, { items, streamId: this.#streamId })
   }

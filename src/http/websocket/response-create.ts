@@ -3,6 +3,7 @@
  * body of an ordinary request; one that continues a response of its connection gets the items of that response first.
  */
 import { apiError } from '../../errors.ts'
+import { triggerType } from '../../formats/responses-compaction.ts'
 import type { JsonCursor } from '../../lib/json/json-cursor.ts'
 import type { JsonMember, JsonValueVisitor } from '../../lib/json/json-scanner.ts'
 import { getString, isObject } from '../../providers/json-fields.ts'
@@ -21,6 +22,14 @@ export function joinItems(first: Items, second: Items): Items {
   const isJoined = first.count > 0 && second.count > 0
   const text = Buffer.concat([first.text, Buffer.from(isJoined ? ',' : ''), second.text])
   return { text, count: first.count + second.count }
+}
+
+/** The items without the one that asks for a compaction: it is answered, and valid at the end only. */
+export function withoutTrigger(items: Items): Items {
+  if (!items.text.includes(`"${triggerType}"`)) return items
+  const parsed = JSON.parse(`[${items.text.toString()}]`) as unknown[]
+  const kept = parsed.filter((item) => !(isObject(item) && item['type'] === triggerType))
+  return { text: Buffer.from(JSON.stringify(kept).slice(1, -1)), count: kept.length }
 }
 
 /** Reads the input. Without one, or with what is no list and no text, there are no items. */

@@ -139,6 +139,7 @@ class ResponsesReader extends ResponseReader {
     else this.#onMessage(item, isStreamed)
     // Only the complete item states the class of the image, and whether there is one.
     if (type === imageCall) this.writer.delta({ server_tool_calls: [{ index, tool: calledTool(item) }] })
+    if (type === 'compaction') this.writer.delta({ reasoning_details: [encryptedDetail(item)] })
     if (isSearch(item)) this.writer.delta({ server_tool_calls: [{ name: 'web_search', tool: 'web_search' }] })
   }
 
@@ -185,6 +186,15 @@ class ResponsesReader extends ResponseReader {
     const code = getString(error, 'code') ?? getString(error, 'type') ?? 'server_error'
     this.writer.error(getString(error, 'message') ?? code, code, lookup(statuses, code) ?? 500)
   }
+}
+
+/** What a compaction contains, which only the upstream can read, so that it counts as written. */
+function encryptedDetail(item: Json): Json {
+  return textDetail('', {
+    signature: getString(item, 'encrypted_content'),
+    format: responsesFormat,
+    index: 0,
+  })
 }
 
 export const responsesTranslation = createTranslation(ResponsesReader)

@@ -22,7 +22,7 @@ import { isObject, type Json } from '../../providers/json-fields.ts'
 import type { BodyEdits, Chunk, NativeRequest, Provider, UpstreamCall } from '../../providers/provider.ts'
 import type { AlternativeEncoding, CallerFormat, CallerRequest, RequestEncoding } from './caller-format.ts'
 import { patchBody } from './request-body.ts'
-import { ownInput, patchResponsesBody } from './responses-body.ts'
+import { assertNoReferences, ownInput, patchResponsesBody } from './responses-body.ts'
 import {
   addHolderTo,
   PassthroughResponsesEncoding,
@@ -142,8 +142,9 @@ class CompactionRequest implements CallerRequest {
     this.#compaction = compaction
   }
 
+  /** A compaction is not stored, but the response to a trigger may be. */
   get store(): boolean {
-    return this.#request.store
+    return this.#request.store && !this.#compaction.isCompaction
   }
 
   get previousId(): string | null {
@@ -236,7 +237,8 @@ class SummaryEncoding extends TranslatedResponsesEncoding {
 
   protected override translate(): Json {
     const summary = translatableSummaryRequest(this.request.parsed())
-    return translateResponsesRequest(summary, capabilitiesOf(this.provider))
+    const { stream } = this.request
+    return translateResponsesRequest({ ...summary, stream }, capabilitiesOf(this.provider))
   }
 
   override encodeResponse(response: Chunk): Json {
@@ -258,15 +260,28 @@ class NativeSummaryEncoding extends SummaryEncoding {
     super(request, provider, compaction)
     const encode: NativeRequest['encode'] = ({ model, maximumTokens, extra, holder = '' }) => {
       const parsed = body.parsed()
+      assertNoReferences(parsed)
       const own = ownInput(body, parsed, holder)
       const summary = nativeSummaryRequest(own === null ? parsed : { ...parsed, input: JSON.parse(own) })
       const tokens = Math.min(maximumTokens ?? Infinity, request.maxOutputTokens ?? Infinity)
       return [
         Buffer.from(
-          JSON.stringify({ ...summary, model, store: body.store, max_output_tokens: tokens, ...extra }),
+          JSON.stringify({
+            ...summary,
+            model,
+            stream: request.stream || undefined,
+            store: false,
+            max_output_tokens: tokens,
+            ...extra,
+          }),
         ),
       ]
     }
     this.native = { headers: [], encode }
+  }
+
+  /** Nothing is translated for the upstream, so that what the translation rejects is no error. */
+  override parsed(): Json {
+    return this.request.parsed()
   }
 }

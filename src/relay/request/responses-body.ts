@@ -3,7 +3,7 @@
  * changed, `store` set to false unless the caller asks for it, a lower maximum if the account requires it, and without
  * what this upstream cannot use: thinking of other providers, and searches that have no price.
  */
-import { holdersIn, itemForHolder, lastHolder, removeHolder } from '../../formats/encrypted-content.ts'
+import { holderMarker, holdersIn, itemForHolder, removeHolder } from '../../formats/encrypted-content.ts'
 import { foreignSignatureMarker, unwrapSignature } from '../../formats/thinking-signature.ts'
 import { isObject, type Json } from '../../providers/json-fields.ts'
 import { UnsupportedFeatureError, type NativeEdits } from '../../providers/provider.ts'
@@ -33,7 +33,7 @@ export function patchResponsesBody(
   const parsed = body.parsed()
   const tools = usableTools(body, parsed, edits.pricedTools)
   if (tools) changes.set('tools', JSON.stringify(tools))
-  assertNoReferences(body, parsed)
+  assertNoReferences(parsed)
   const input = ownInput(body, parsed, edits.holder ?? '')
   if (input !== null) changes.set('input', input)
   return patchBody(body, changes, dropped)
@@ -52,11 +52,26 @@ function usableTools(
   return usable.filter((_, index) => !indexes.has(index))
 }
 
-/** Items that a provider stores by their ids belong to the operator's account there, which all callers share. */
-function assertNoReferences({ text }: ResponsesBody, { input }: Json): void {
-  if (!text.includes('"item_reference"') || !Array.isArray(input)) return
-  const index = input.findIndex((item: unknown) => isObject(item) && item['type'] === 'item_reference')
+/** Items that a provider stores belong to the operator's organization there: a caller could name another account's. */
+export function assertNoReferences({ input }: Json): void {
+  if (!Array.isArray(input)) return
+  const index = input.findIndex(
+    (item: unknown) => isObject(item) && (item['type'] === 'item_reference' || isBareId(item)),
+  )
   if (index !== -1) throw new UnsupportedFeatureError(`input[${index}].type`, 'send the item itself')
+}
+
+/** The type of a reference may be left out. */
+function isBareId({ type, role, content }: Json): boolean {
+  return (type ?? null) === null && role === undefined && content === undefined
+}
+
+/** Whether only its id says what the item contains. */
+function isKnownById(item: unknown): item is Json {
+  if (!isObject(item) || item['id'] === undefined) return false
+  const { type, encrypted_content: encrypted, content, result } = item
+  if (type === 'reasoning') return typeof encrypted !== 'string' && content === undefined
+  return type === 'image_generation_call' && typeof result !== 'string'
 }
 
 /** The input without reasoning that only others can read, as JSON text; `null`: it needs no change. */
@@ -65,16 +80,22 @@ export function ownInput(
   { input }: Json,
   holder: string,
 ): string | null {
-  const hasWrapped = text.includes(foreignSignatureMarker)
-  if ((!hasWrapped && lastHolder(text) === null) || !Array.isArray(input)) return null
+  if (!Array.isArray(input)) return null
+  const hasOthers = text.includes(foreignSignatureMarker) || input.some(isKnownById)
+  if (!hasOthers && !text.includes(holderMarker)) return null
   const member = members.find(({ key }) => key === 'input')
   const received = text.toString('utf8', member?.start, member?.end)
   const holders = holdersIn(received)
   holders.delete(holder)
-  if (!hasWrapped && holders.size === 0) return removeHolder(received, holder)
+  if (!hasOthers && holders.size === 0) return removeHolder(received, holder)
   const own = input.flatMap((item: unknown, index) => {
     if (isObject(item) && unwrapSignature(item['encrypted_content'])) return []
+    if (isKnownById(item)) return item['type'] === 'reasoning' ? withoutId(item) : []
     return itemForHolder(item, `input[${index}]`, holder) ?? []
   })
   return JSON.stringify(own)
+}
+
+function withoutId({ id: _, ...item }: Json): Json {
+  return item
 }

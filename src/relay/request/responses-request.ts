@@ -5,7 +5,7 @@
  */
 import type { ResponsePinsTable } from '../../db/schema/schema.ts'
 import { apiError } from '../../errors.ts'
-import { lastHolder } from '../../formats/encrypted-content.ts'
+import { holderMarker, lastHolder } from '../../formats/encrypted-content.ts'
 import { withCallerField } from '../../formats/responses-error.ts'
 import { failedBeforeStart } from '../../formats/responses-stream.ts'
 import type { JsonMember } from '../../lib/json/json-scanner.ts'
@@ -154,7 +154,7 @@ export class ResponsesRequest extends ScannedRequest implements CallerRequest, N
   }
 
   get holder(): string | null {
-    return lastHolder(this.text)
+    return this.text.includes(holderMarker) ? lastHolder(this.parsed()['input']) : null
   }
 
   protected estimateInputTokens(): number {

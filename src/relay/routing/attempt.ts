@@ -127,12 +127,19 @@ export class UpstreamAttempt implements RequestAttempt, ResponseHandler {
     const coding = headers.get('content-encoding')
     if (coding !== null) this.#decode(coding)
     const { stream } = this.#call.body
-    if (status === 200 && stream && !(headers.get('content-type') ?? '').includes('json')) {
-      this.#stream = new UpstreamStream(this.#call, this.#deps.maxResponseBytes, this)
-    } else if (status === 200 && !stream) {
+    if (status === 200 && stream && !(headers.get('content-type') ?? '').includes('json')) this.#openStream()
+    else if (status === 200 && !stream) {
       // Some providers send the head at once and generate afterwards: they get the whole response timeout now.
       const { answerMs, idleMs } = this.#call.timeouts
       this.#restartTimer(Math.max(answerMs, idleMs))
+    }
+  }
+
+  #openStream(): void {
+    try {
+      this.#stream = new UpstreamStream(this.#call, this.#deps.maxResponseBytes, this)
+    } catch (error) {
+      this.#fail(upstreamErrorFromException(error))
     }
   }
 

@@ -12,7 +12,7 @@ import { boundTimeouts, type AttemptCall, type RejectedField } from './attempt-c
 import type { AttemptResult, RequestAttempt } from './attempt-result.ts'
 import { createAttempt } from './batched-attempt.ts'
 import type { Bill, ServedRequest } from '../bill.ts'
-import type { CallerRequest } from '../request/caller-format.ts'
+import type { CallerRequest, RequestEncoding } from '../request/caller-format.ts'
 import { toolsWithPrice } from '../request/hosted-tools.ts'
 import { encodingFor } from '../request/collected-encoding.ts'
 import { markCollected } from '../durable-marks.ts'
@@ -51,8 +51,8 @@ export class Failover implements ServedRequest {
   #isReported = false
   /** The last attempt has got a response. */
   hasResponse = false
-  /** The upstream is not told the maximum of the request. */
-  hidesMaximum = false
+  /** Of the last attempt. */
+  encoding: RequestEncoding | null = null
   /** No other upstream is tried. */
   isCancelled = false
 
@@ -208,7 +208,7 @@ export class Failover implements ServedRequest {
       proxy: upstream.proxy,
       onCollect: body.isCollected && markCollected(this.#deps.ledger, this.#context),
     }
-    this.hidesMaximum = maximumTokens === null && body.hidesMaximum === true
+    this.encoding = body
     this.attempt = createAttempt(this.#deps, this.#call)
     this.attempt.send()
     return this.attempt

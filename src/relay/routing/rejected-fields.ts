@@ -121,11 +121,17 @@ function isAdded(field: string, sent: SentRequest): boolean {
 }
 
 /** What the request needs and the upstream lacks, though it can be asked otherwise. */
-function lackedBy({ status, kind, message }: UpstreamError, { body }: SentRequest): RejectedField | null {
+function lackedBy(
+  { status, kind, message, param }: UpstreamError,
+  { body }: SentRequest,
+): RejectedField | null {
   const field = body.otherwise?.lacked
   if (field === 'path') return status === 404 || status === 405 ? { field, isAlways: true } : null
   // The message may repeat the caller's text, so that it says nothing about other requests.
-  return field && kind === 'request' && message.includes(field) ? { field, isAlways: false } : null
+  const isOfInput = param === null || param.startsWith('input')
+  return field && kind === 'request' && isOfInput && message.includes(field)
+    ? { field, isAlways: false }
+    : null
 }
 
 /** The field to leave out; `null`: the error is for another reason. */

@@ -2,7 +2,8 @@
  * Meters the chunks of a response: content, finish reason, the provider's usage, and the output tokens by the estimate
  * rule. It does not change the chunks.
  */
-import { isObject, type Json } from '../../providers/json-fields.ts'
+import { getObjects, isObject, type Json } from '../../providers/json-fields.ts'
+import { responsesFormat } from '../../providers/reasoning-details.ts'
 import { parseServiceTier, parseUsage, type TokenUsage } from '../../providers/usage.ts'
 import { toBoundedText } from '../../lib/valid-text.ts'
 import { TokenCounter } from '../request/token-estimate.ts'
@@ -26,6 +27,9 @@ export const emptyFacts: ChunkFacts = {
   isBare: false,
   error: undefined,
 }
+
+/** Characters of `encrypted_content` for a token, as OpenAI's responses have them. */
+const encryptedPerToken = 12
 
 /** Finish reasons are words; a longer text would fill the database and the log. */
 const maxFinishReasonLength = 64
@@ -125,7 +129,10 @@ export class UsageMeter {
         if (!isObject(choice)) continue
         const written = choice['delta'] ?? choice['message'] ?? choice['text']
         if (written !== undefined && countOutput(this.#count, written, 'text')) hasContent = true
-        if (isObject(written)) this.#countSearches(written)
+        if (isObject(written)) {
+          this.#countSearches(written)
+          if (this.#countEncrypted(written)) hasContent = true
+        }
         const finishReason = choice['finish_reason']
         if (typeof finishReason === 'string' && finishReason !== '') {
           this.finishReason = toBoundedText(finishReason, maxFinishReasonLength)
@@ -144,6 +151,17 @@ export class UsageMeter {
       isBare: Array.isArray(choices) && choices.length === 0,
       error: choices === undefined || choices === null ? chunk['error'] : undefined,
     }
+  }
+
+  /** Reasoning that only the provider can read is written and billed all the same. */
+  #countEncrypted(written: Json): boolean {
+    if (written['reasoning_details'] === undefined) return false
+    const encrypted = getObjects(written, 'reasoning_details')
+      .filter(({ format }) => format === responsesFormat)
+      .map(({ signature }) => (typeof signature === 'string' ? signature.length : 0))
+    const length = encrypted.reduce((sum, each) => sum + each, 0)
+    this.#count.addTokens(Math.ceil(length / encryptedPerToken))
+    return length > 0
   }
 
   #countSearches(written: Json): void {

@@ -83,6 +83,15 @@ describe('Encrypted content', () => {
     assert.equal(sent, body.replace(/\.sluice\.[\w-]{12}/, '').slice(0, -1))
   })
 
+  test('Text that looks like a name – does not hide the name of an item before it', async () => {
+    const items = await itemsOfSecond()
+    const before = first.requests.length
+    const more = { role: 'user', content: 'See ~/.sluice.conf and .sluice.abcdefghijkl' }
+    assert.equal((await postResponses(alice, next([...items, more]))).status, 200)
+    assert.equal(first.requests.length, before)
+    assert.match(second.requests.at(-1)?.text ?? '', /"encrypted_content":"gAAA-second_"/)
+  })
+
   test('Upstream that fails – reasoning is left out elsewhere, a compaction is not', async () => {
     const items = await itemsOfSecond()
     second.next(respondWithError(500))

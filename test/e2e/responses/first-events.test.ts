@@ -56,6 +56,19 @@ describe('First events of a stream', () => {
     }
   })
 
+  test('encrypted reasoning – is content, so that a caller who leaves with it pays for it', async () => {
+    const caller = await server.account({ balance: '10' })
+    const encrypted = { ...reasoning, encrypted_content: 'g'.repeat(12_000) }
+    const script = respondWithEvents(nativeEvents([encrypted, messageItem('Hello.')]))
+    first.next(truncateAfter(4, 'hang', script))
+    const controller = new AbortController()
+    const response = await postResponses(caller, streamed, { signal: controller.signal })
+    for await (const block of readEvents(response)) if (block.includes('output_item.done')) break
+    controller.abort()
+    const { completion_tokens: output, outcome } = await waitForRecord(caller, response)
+    assert.deepEqual([output, outcome], [1000, 'aborted'])
+  })
+
   test('caller that leaves before the first content – leaves early, as before the first event', async () => {
     const caller = await server.account({ balance: '10' })
     first.next(begin(3, 'hang'))

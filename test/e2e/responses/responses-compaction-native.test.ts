@@ -16,6 +16,7 @@ import {
 } from '../../support/client/responses-api.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import type { Script } from '../../support/upstream/exchange.ts'
+import { respondWithItems } from '../../support/upstream/native-responses.ts'
 import {
   respondWith,
   respondWithError,
@@ -122,6 +123,22 @@ describe('Compaction, passed through', () => {
     assert.deepEqual(able.requests.at(-1)?.json, { model: 'gpt', input: 'Say hello.' })
   })
 
+  test('Items that chat completions do not have – are no error where the summary is the relay’s', async () => {
+    const call = { id: 'ci_1', type: 'code_interpreter_call', code: '1', container_id: 'c', outputs: [] }
+    const input = [user, call, user, trigger]
+    const param = 'input[3].type'
+    const problem = `Invalid value: 'compaction_trigger'.`
+    for (const stream of [true, false]) {
+      const rejected = respondWithError(400, {
+        error: { message: problem, param, code: null, type: 'invalid' },
+      })
+      able.next(rejected, respondWithItems([message]))
+      const response = await postResponses(alice, responsesRequest('able', { stream, input }))
+      assert.equal(response.status, 200)
+      assert.match(await response.text(), /sluice-compaction\./)
+    }
+  })
+
   test('compaction_trigger – passes, streaming or not', async () => {
     const body = responsesRequest('able', { input: [user, trigger] })
     const plain = await postResponses(alice, body)
@@ -205,7 +222,8 @@ describe('Compaction at an upstream that lacks something', () => {
       /summary of the earlier conversation:\n\nHalf of it is done\.$/,
     )
     const calls = lacking.requests.length
-    assert.equal((await compact(alice, responsesRequest('lacking'))).status, 200)
+    assert.equal((await compact(alice, responsesRequest('lacking', { stream: true }))).status, 200)
+    assert.equal(lacking.requests.at(-1)?.json['stream'], undefined)
     assert.deepEqual(
       lacking.requests.slice(calls).map(({ path }) => path),
       ['/v1/responses'],

@@ -102,6 +102,25 @@ for (const [kind, script] of Object.entries(answers)) {
       assert.equal(error.param, 'input[0]')
     })
 
+    test('Compaction – is continued from its item, not from what asked for it', async (t) => {
+      const socket = await open(t)
+      const input = [{ role: 'user', content: 'My name is Alice.' }, { type: 'compaction_trigger' }]
+      const { id } = await socket.respond(responsesRequest(kind, { input }))
+      await socket.respond(responsesRequest(kind, { previous_response_id: id, input: 'Go on.' }))
+      assert.doesNotMatch(sent(), /compaction_trigger/)
+      assert.match(sent(), /Go on\./)
+    })
+
+    if (isNative)
+      test('Continuation of a stored response – is not remembered without what came before', async (t) => {
+        const socket = await open(t)
+        const stored = await socket.respond(responsesRequest(kind, { store: true }))
+        const next = await socket.respond(responsesRequest(kind, { previous_response_id: stored.id }))
+        assert.match(sent(), /"previous_response_id":"resp_/)
+        const { error } = await socket.fail(responsesRequest(kind, { previous_response_id: next.id }))
+        assert.equal(error.code, 'previous_response_not_found')
+      })
+
     test('Reconnect with store false – the id is unknown, and the whole conversation works', async (t) => {
       const socket = await open(t)
       const { id, output } = await socket.respond(responsesRequest(kind, { store: false }))

@@ -3,11 +3,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
-import { readError, waitForRecord } from '../../support/client/responses.ts'
+import { eventually, readError, waitForRecord } from '../../support/client/responses.ts'
 import { postResponses, responsesRequest } from '../../support/client/responses-api.ts'
 import type { Account } from '../../support/server/account.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import type { Script } from '../../support/upstream/exchange.ts'
+import { waitFor } from '../../support/upstream/fault-injection.ts'
 import { messageItem, nativeResponse, respondWithItems } from '../../support/upstream/native-responses.ts'
 import { respondWith, respondWithError, respondWithJson } from '../../support/upstream/scripted-responses.ts'
 
@@ -177,6 +178,35 @@ describe('Stored responses', () => {
     }
   })
 
+  test('Items that only their id describes – lose it, so that nobody reads the items of others', async () => {
+    const input = [
+      { type: 'reasoning', id: 'rs_1', summary: [] },
+      { type: 'image_generation_call', id: 'ig_1' },
+      { role: 'user', content: 'Hi' },
+    ]
+    assert.equal((await postResponses(alice, responsesRequest('stored', { input }))).status, 200)
+    assert.deepEqual(first.requests.at(-1)?.json['input'], [{ type: 'reasoning', summary: [] }, input[2]])
+  })
+
+  test('Stored response whose caller leaves – is found by the one who repeats the request', async () => {
+    const headers = { 'idempotency-key': 'leaves' }
+    const controller = new AbortController()
+    const resumed = Promise.withResolvers<void>()
+    first.next(waitFor(resumed.promise, storing))
+    const body = responsesRequest('stored', { store: true })
+    const sent = first.requests.length
+    const left = postResponses(alice, body, { headers, signal: controller.signal }).catch(() => null)
+    await eventually('the request', async () => first.requests.length > sent || undefined)
+    controller.abort()
+    await left
+    resumed.resolve()
+    const { id } = await eventually('the stored response', async () => {
+      const response = await postResponses(alice, body, { headers })
+      return response.status === 200 ? ((await response.json()) as { id: string }) : undefined
+    })
+    assert.equal((await call(alice, 'GET', id)).status, 200)
+  })
+
   test('Fields that need other state at the provider – are 400 with their name', async () => {
     for (const [model, fields, param] of [
       ['translated', { store: true }, 'store'],
@@ -186,10 +216,16 @@ describe('Stored responses', () => {
       ['stored', { prompt: { id: 'pmpt_1' } }, 'prompt'],
       ['stored', { previous_response_id: 5 }, 'previous_response_id'],
       ['stored', { input: [{ type: 'item_reference', id: 'msg_1' }] }, 'input[0].type'],
+      ['stored', { input: [{ id: 'msg_1' }] }, 'input[0].type'],
     ] as const) {
       const response = await postResponses(alice, responsesRequest(model, fields))
       assert.deepEqual([response.status, (await readError(response)).param], [400, param])
     }
+    const escaped = JSON.stringify(
+      responsesRequest('stored', { input: [{ type: 'item_reference', id: 'x' }] }),
+    )
+    const hidden = await postResponses(alice, escaped.replace('item_', 'item\\u005f'))
+    assert.deepEqual([hidden.status, (await readError(hidden)).param], [400, 'input[0].type'])
     const id = await store(alice)
     const streamed = await call(alice, 'GET', `${id}?stream=true`)
     assert.deepEqual([streamed.status, (await readError(streamed)).param], [400, 'stream'])
