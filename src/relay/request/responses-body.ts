@@ -96,6 +96,6 @@ export function ownInput(
   return JSON.stringify(own)
 }
 
-function withoutId({ id: _, ...item }: Json): Json {
+function withoutId({ id: _id, ...item }: Json): Json {
   return item
 }

@@ -16,7 +16,7 @@ import {
 } from '../../support/client/responses-api.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import type { Script } from '../../support/upstream/exchange.ts'
-import { respondWithItems } from '../../support/upstream/native-responses.ts'
+import { messageItem, respondWithItems } from '../../support/upstream/native-responses.ts'
 import {
   respondWith,
   respondWithError,
@@ -52,13 +52,7 @@ const compacted = {
   output: [user, theirs],
   usage,
 }
-const message = {
-  id: 'msg_1',
-  type: 'message',
-  status: 'completed',
-  role: 'assistant',
-  content: [{ type: 'output_text', text: 'Half of it is done.', annotations: [] }],
-}
+const message = messageItem('Half of it is done.')
 
 function responseObject(output: readonly Fields[], fields: Fields = {}): Fields {
   return { id: 'resp_1', object: 'response', status: 'completed', model: 'gpt', output, usage, ...fields }
