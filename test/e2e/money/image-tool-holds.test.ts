@@ -112,7 +112,8 @@ describe('Hold of the image tool', () => {
     assert.equal((last['response'] as { error: { code: string } }).error.code, 'insufficient_quota')
     const { units, cost } = await recordOf(poor, response)
     assert.deepEqual(units, { tool_calls: { image_generation: 2 } })
-    assert.ok(Number(cost) >= 0.4 && Number(cost) <= 0.6, cost)
+    // The class of the last image may not be stated yet when the stream ends.
+    assert.ok(Number(cost) >= 0.3 && Number(cost) <= 0.6, cost)
   })
 
   test('stream that breaks off – is charged for its images, by the request where nothing is stated', async () => {
