@@ -106,7 +106,7 @@ class RelaySession implements ActiveRequest {
     }
     const stored = claim && !failure && this.#responseToStore(true, captureBuffered(response.bytes, headers))
     const charge = await this.#settle(bill, result, null, stored || null)
-    if (!failure) await this.#pin(bill)
+    if (this.#context.request.store && !failure) await this.#pin(bill)
     headers.push('x-sluice-cost', formatAmount(charge))
     if (failure) throw failure
     writer.send(200, ['content-type', 'application/json', ...headers], response.bytes)
@@ -142,7 +142,8 @@ class RelaySession implements ActiveRequest {
       this.#context.claim &&
       this.#responseToStore(isComplete, pipeline.captureResponse(endReason, bill?.usage ?? null))
     const charge = await this.#settle(bill, result, fault, stored)
-    if ((pipeline.receivedEnd ?? endReason).kind === 'complete') await this.#pin(bill)
+    const { store } = this.#context.request
+    if (store && (pipeline.receivedEnd ?? endReason).kind === 'complete') await this.#pin(bill)
     const drained = pipeline.drain(endReason)
     if (drained) await drained
     pipeline.finish(endReason, charge, bill?.usage ?? null)
@@ -267,11 +268,11 @@ class RelaySession implements ActiveRequest {
 
   /** Before the caller sees the end of the response, so that the caller can continue it. */
   async #pin(bill: Bill | null): Promise<void> {
-    const { request, caller, model } = this.#context
+    const { caller, model } = this.#context
     const { attempt, candidate, encoding } = this.#failover
     const response = attempt?.served.providerResponseId ?? null
     // A response of another kind was not stored: the caller gets an id of ours.
-    if (!request.store || !bill || response === null || !candidate || !encoding?.isPassthrough) return
+    if (!bill || response === null || !candidate || !encoding?.isPassthrough) return
     await this.#deps.responsePins.add({
       account_id: caller.accountId,
       response_id: response,
