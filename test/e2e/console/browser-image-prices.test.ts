@@ -7,7 +7,9 @@ import { browserSkipReason, openBrowser, sharedBrowserServer } from '../../suppo
 import { findDialog, openAsOperator, signUp } from '../../support/console/console-steps.ts'
 import { checkPage } from '../../support/console/page-checks.ts'
 import { postResponses, responsesRequest } from '../../support/client/responses-api.ts'
-import { callItem, messageItem, respondWithItems } from '../../support/upstream/hosted-tools.ts'
+import { callItem, messageItem, respondWithItems } from '../../support/upstream/native-responses.ts'
+
+const message = messageItem('Found.')
 
 const testServer = await sharedBrowserServer()
 
@@ -18,7 +20,7 @@ describe('Prices of images in a browser', () => {
     async (t) => {
       const server = testServer()
       const image = (quality: string) => callItem('image_generation_call', { quality, size: '1024x1024' })
-      const items = [image('low'), image('low'), image('high'), messageItem]
+      const items = [image('low'), image('low'), image('high'), message]
       const upstream = await server.upstream(respondWithItems(items), { provider: 'openai' })
       await server.model('draws', { upstreams: [upstream], prices: ['0.001', '0.001'] })
       const browser = await openAsOperator(t, server)

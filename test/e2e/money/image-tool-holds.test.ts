@@ -10,16 +10,18 @@ import { sharedTestServer } from '../../support/server/test-server.ts'
 import { truncateAfter } from '../../support/upstream/fault-injection.ts'
 import {
   callItem,
-  eventsOfItems,
+  nativeEvents,
   messageItem,
   respondWithItems,
-} from '../../support/upstream/hosted-tools.ts'
+} from '../../support/upstream/native-responses.ts'
 import { respondWithEvents, respondWithJson } from '../../support/upstream/scripted-responses.ts'
+
+const message = messageItem('Found.')
 
 type Fields = Record<string, unknown>
 
 const server = await sharedTestServer()
-const upstream = await server.upstream(respondWithItems([messageItem]), { provider: 'openai' })
+const upstream = await server.upstream(respondWithItems([message]), { provider: 'openai' })
 const account = await server.account({ balance: '1000' })
 const tool = (fields: Fields = {}): Fields => ({ type: 'image_generation', ...fields })
 const image = (fields: Fields = {}): Fields => callItem('image_generation_call', fields)
@@ -102,11 +104,8 @@ describe('Hold of the image tool', () => {
 
   test('stream – holds the next image as each appears, and ends when it cannot be paid', async () => {
     const poor = await server.account({ balance: '0.6' })
-    const events = eventsOfItems([
-      ...Array.from({ length: 6 }, () => image({ quality: 'high' })),
-      messageItem,
-    ])
-    upstream.next(truncateAfter(events.length - 3, 'hang', respondWithEvents(events)))
+    const events = nativeEvents([...Array.from({ length: 6 }, () => image({ quality: 'high' })), message])
+    upstream.next(truncateAfter(events.length - 4, 'hang', respondWithEvents(events)))
     const response = await postResponses(poor, responsesRequest('classes', { stream: true, tools: [tool()] }))
     const last: Fields = parseResponsesEvents(await response.text()).at(-1) ?? {}
     assert.equal((last['response'] as { error: { code: string } }).error.code, 'insufficient_quota')
@@ -117,7 +116,7 @@ describe('Hold of the image tool', () => {
   })
 
   test('stream that breaks off – is charged for its images, by the request where nothing is stated', async () => {
-    const events = eventsOfItems([image({ quality: 'high' }), image({ status: 'failed' }), image()])
+    const events = nativeEvents([image({ quality: 'high' }), image({ status: 'failed' }), image()])
     for (const [model, fees, units] of [
       ['classes', 0.21, { tool_calls: { image_generation: 2 } }],
       ['tokens', (6240 + 408) * 0.00004, { output_image_tokens: 6240 + 408 }],
@@ -237,7 +236,7 @@ describe('Prices of the image tool', () => {
         upstreams: [],
         routes: [route],
       })
-      upstream.next(respondWithItems([image({ quality: 'low' }), messageItem], stated))
+      upstream.next(respondWithItems([image({ quality: 'low' }), message], stated))
       const response = await postResponses(account, responsesRequest(id, { tools: [tool()] }))
       assert.equal(response.status, 200, await response.clone().text())
       await response.text()
@@ -250,7 +249,7 @@ describe('Prices of the image tool', () => {
     const down = await server.upstream(respondWithJson(503, { error: { message: 'down' } }), {
       provider: 'openai',
     })
-    const served = await server.upstream(respondWithItems([image({ quality: 'low' }), messageItem]), {
+    const served = await server.upstream(respondWithItems([image({ quality: 'low' }), message]), {
       provider: 'openai',
     })
     const cheaper = classes.map((each) => ({ ...each, amount: '0.005' }))

@@ -11,12 +11,14 @@ import { waitForRecord } from '../../support/client/responses.ts'
 import { postResponses, responsesRequest } from '../../support/client/responses-api.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { respondWithEvents, respondWithJson } from '../../support/upstream/scripted-responses.ts'
-import { callItem, messageItem, respondWithItems } from '../../support/upstream/hosted-tools.ts'
+import { callItem, messageItem, respondWithItems } from '../../support/upstream/native-responses.ts'
+
+const message = messageItem('Found.')
 
 type Fields = Record<string, unknown>
 
 const server = await sharedTestServer()
-const upstream = await server.upstream(respondWithItems([messageItem]), { provider: 'openai' })
+const upstream = await server.upstream(respondWithItems([message]), { provider: 'openai' })
 const account = await server.account({ balance: '100' })
 const image = (fields: Fields = {}): Fields =>
   callItem('image_generation_call', { result: 'UklGRg==', ...fields })
@@ -74,7 +76,7 @@ interface ImageResponse {
 
 /** What a response with these items is charged. */
 async function charged(model: string, { items, tools = [tool()], more = {}, fields = {} }: ImageResponse) {
-  upstream.next(respondWithItems([...items, messageItem], more))
+  upstream.next(respondWithItems([...items, message], more))
   const response = await postResponses(account, responsesRequest(model, { tools, ...fields }))
   assert.equal(response.status, 200, await response.clone().text())
   await response.text()

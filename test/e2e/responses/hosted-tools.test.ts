@@ -9,11 +9,13 @@ import { sharedTestServer } from '../../support/server/test-server.ts'
 import { truncateAfter } from '../../support/upstream/fault-injection.ts'
 import {
   callItem,
-  eventsOfItems,
+  nativeEvents,
   messageItem,
   respondWithItems,
-} from '../../support/upstream/hosted-tools.ts'
+} from '../../support/upstream/native-responses.ts'
 import { respondWith, respondWithEvents } from '../../support/upstream/scripted-responses.ts'
+
+const message = messageItem('Found.')
 
 type Fields = Record<string, unknown>
 
@@ -27,7 +29,7 @@ const calls = [
   callItem('function_call', { call_id: 'call_1', name: 'f', arguments: '{}' }),
 ]
 
-const native = await server.upstream(respondWithItems([messageItem]), { provider: 'openai' })
+const native = await server.upstream(respondWithItems([message]), { provider: 'openai' })
 const prices = { input: '0.001', output: '0.001', per_tool_call: { file_search: '0.1', web_search: '0.3' } }
 await server.model('tools', { upstreams: [native], prices })
 await server.model('plain', { upstreams: [native], prices: ['0.001', '0.001'] })
@@ -49,7 +51,7 @@ async function recordOf(caller: Account, response: Response) {
 describe('Tools that the provider runs', () => {
   for (const stream of [false, true]) {
     test(`with a price – are sent, and each call is charged, stream ${stream}`, async () => {
-      native.next(respondWithItems([...calls, messageItem]))
+      native.next(respondWithItems([...calls, message]))
       const body = responsesRequest('tools', { stream, tools: [fileSearch, search] })
       const response = await postResponses(account, body)
       assert.equal(response.status, 200, await response.clone().text())
@@ -70,7 +72,7 @@ describe('Tools that the provider runs', () => {
   }
 
   test('calls of a tool that the request does not offer – are not charged', async () => {
-    native.next(respondWithItems([...calls, messageItem]))
+    native.next(respondWithItems([...calls, message]))
     const response = await postResponses(account, responsesRequest('tools', { tools: [fileSearch] }))
     await response.text()
     const { cost, units } = await recordOf(account, response)
@@ -78,7 +80,7 @@ describe('Tools that the provider runs', () => {
   })
 
   test('more calls than max_tool_calls – are charged up to it', async () => {
-    native.next(respondWithItems([...calls, messageItem]))
+    native.next(respondWithItems([...calls, message]))
     const fields = { tools: [fileSearch], max_tool_calls: 1, max_output_tokens: 16 }
     const response = await postResponses(account, responsesRequest('tools', fields))
     await response.text()
@@ -113,8 +115,8 @@ describe('Tools that the provider runs', () => {
   test('stream – holds the next call as each appears, and ends when it cannot be paid', async () => {
     const poor = await server.account({ balance: '0.75' })
     const many = Array.from({ length: 6 }, () => callItem('web_search_call'))
-    const events = eventsOfItems([...many, messageItem])
-    native.next(truncateAfter(events.length - 3, 'hang', respondWithEvents(events)))
+    const events = nativeEvents([...many, message])
+    native.next(truncateAfter(events.length - 4, 'hang', respondWithEvents(events)))
     const response = await postResponses(poor, responsesRequest('tools', { stream: true, tools: [search] }))
     const received = parseResponsesEvents(await response.text())
     const last: Fields = received.at(-1) ?? {}

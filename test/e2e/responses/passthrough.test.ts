@@ -9,14 +9,8 @@ import { parseResponsesEvents, postResponses, responsesRequest } from '../../sup
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { truncateAfter } from '../../support/upstream/fault-injection.ts'
 import type { Script } from '../../support/upstream/exchange.ts'
-import {
-  respondWith,
-  respondWithEvents,
-  respondWithJson,
-  type NamedEvent,
-} from '../../support/upstream/scripted-responses.ts'
-
-type Fields = Record<string, unknown>
+import { messageItem, nativeEvents, nativeResponse } from '../../support/upstream/native-responses.ts'
+import { respondWith, respondWithEvents, respondWithJson } from '../../support/upstream/scripted-responses.ts'
 
 const server = await sharedTestServer()
 const prices = { input: '0.002', output: '0.008', cached_input: '0.0002' }
@@ -27,45 +21,10 @@ const usage = {
   output_tokens_details: { reasoning_tokens: 1 },
   total_tokens: 24,
 }
-const message = {
-  id: 'msg_1',
-  type: 'message',
-  status: 'completed',
-  role: 'assistant',
-  content: [{ type: 'output_text', text: 'Hello, world.', annotations: [] }],
-}
-
-function responseObject(fields: Fields): Fields {
-  const error = { error: null, incomplete_details: null }
-  return { id: 'resp_1', object: 'response', status: 'completed', model: 'gpt', ...error, ...fields }
-}
-
-function namedEvent(type: string, number: number, fields: Fields): NamedEvent {
-  return { name: type, payload: JSON.stringify({ type, sequence_number: number, ...fields }) }
-}
-
-/** A stream of the Responses API that writes this text, in pieces. */
-function eventsOf(pieces: readonly string[], end: Fields = {}): NamedEvent[] {
-  const begun = responseObject({ status: 'in_progress', output: [], usage: null })
-  const events: [string, Fields][] = [
-    ['response.created', { response: begun }],
-    ['response.in_progress', { response: begun }],
-    [
-      'response.output_item.added',
-      { output_index: 0, item: { ...message, status: 'in_progress', content: [] } },
-    ],
-    ...pieces.map((delta): [string, Fields] => [
-      'response.output_text.delta',
-      { output_index: 0, item_id: 'msg_1', content_index: 0, delta },
-    ]),
-    ['response.output_item.done', { output_index: 0, item: message }],
-    ['response.completed', { response: responseObject({ output: [message], usage, ...end }) }],
-  ]
-  return events.map(([type, fields], number) => namedEvent(type, number, fields))
-}
-
-const whole = responseObject({ output: [message], usage })
-const streamed = eventsOf(['Hello,', ' world.'])
+const message = messageItem('Hello, world.')
+const pieces = ['Hello,', ' world.']
+const whole = nativeResponse([message], { usage })
+const streamed = nativeEvents([message], { usage }, pieces)
 const respond: Script = (exchange) =>
   (exchange.request.json['stream'] === true ? respondWithEvents(streamed) : respondWithJson(200, whole))(
     exchange,
@@ -115,12 +74,13 @@ describe('Responses API, passed through', () => {
 
   test('Upstream that fails before its first content – is replaced by one of another kind', async () => {
     const error = { type: 'server_error', code: 'server_error', message: 'Sorry.', param: null }
-    const failed = responseObject({ status: 'failed', error, output: [], usage: null })
+    const end = 'response.failed'
+    const failed = nativeResponse([], { status: 'failed', error, usage: null })
     native.next(
       respondWithEvents([
         ...streamed.slice(0, 2),
-        namedEvent('error', 2, { error }),
-        namedEvent('response.failed', 3, { response: failed }),
+        { name: 'error', payload: JSON.stringify({ type: 'error', sequence_number: 2, error }) },
+        { name: end, payload: JSON.stringify({ type: end, sequence_number: 3, response: failed }) },
       ]),
       respondWithJson(200, failed),
     )
@@ -154,7 +114,11 @@ describe('Responses API, passed through', () => {
   test('Balance that ends – ends the stream with insufficient_quota', async () => {
     const poor = await server.account({ balance: '¥0.002' })
     native.next(
-      truncateAfter(200, 'hang', respondWithEvents(eventsOf(Array(250).fill('more words ') as string[]))),
+      truncateAfter(
+        200,
+        'hang',
+        respondWithEvents(nativeEvents([message], {}, Array(250).fill('more words ') as string[])),
+      ),
     )
     const response = await postResponses(poor, responsesRequest('native', { stream: true }))
     const events = parseResponsesEvents(await response.text())
@@ -195,11 +159,15 @@ describe('Responses API, passed through', () => {
       const output = Number(exchange.request.json['max_output_tokens'])
       const details = { reason: 'max_output_tokens' }
       const counted = { ...usage, output_tokens: output, total_tokens: 20 + output }
-      const events = eventsOf(['Hello,', ' world.'], {
-        status: 'incomplete',
-        incomplete_details: details,
-        usage: counted,
-      })
+      const events = nativeEvents(
+        [message],
+        {
+          status: 'incomplete',
+          incomplete_details: details,
+          usage: counted,
+        },
+        pieces,
+      )
       const last = events.pop()?.payload.replace('response.completed', 'response.incomplete') ?? ''
       return respondWithEvents([...events, { name: 'response.incomplete', payload: last }])(exchange)
     })

@@ -16,7 +16,7 @@ import {
 } from '../../support/client/responses-api.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import type { Script } from '../../support/upstream/exchange.ts'
-import { messageItem, respondWithItems } from '../../support/upstream/native-responses.ts'
+import { messageItem, nativeResponse, respondWithItems } from '../../support/upstream/native-responses.ts'
 import {
   respondWith,
   respondWithError,
@@ -54,17 +54,13 @@ const compacted = {
 }
 const message = messageItem('Half of it is done.')
 
-function responseObject(output: readonly Fields[], fields: Fields = {}): Fields {
-  return { id: 'resp_1', object: 'response', status: 'completed', model: 'gpt', output, usage, ...fields }
-}
-
-const whole = responseObject([message])
+const whole = nativeResponse([message])
 const item = { output_index: 0, item: theirs }
 const events = [
-  { type: 'response.created', response: responseObject([], { status: 'in_progress', usage: null }) },
+  { type: 'response.created', response: nativeResponse([], { status: 'in_progress', usage: null }) },
   { type: 'response.output_item.added', ...item },
   { type: 'response.output_item.done', ...item },
-  { type: 'response.completed', response: responseObject([theirs]) },
+  { type: 'response.completed', response: nativeResponse([theirs]) },
 ].map((event, number) => ({
   name: event.type,
   payload: JSON.stringify({ sequence_number: number, ...event }),
@@ -78,7 +74,7 @@ function native(hasPath: boolean): Script {
       return (hasPath ? respondWithJson(200, compacted) : respondWithError(404))(exchange)
     if (json['stream'] === true) return respondWithEvents(events)(exchange)
     const output = text.includes('compaction_trigger') ? theirs : message
-    return respondWithJson(200, responseObject([output]))(exchange)
+    return respondWithJson(200, nativeResponse([output]))(exchange)
   }
 }
 

@@ -6,7 +6,7 @@ type Fields = Record<string, unknown>
 
 const usage = {
   input_tokens: 20,
-  input_tokens_details: { cached_tokens: 8, cache_write_tokens: 0 },
+  input_tokens_details: { cached_tokens: 0, cache_write_tokens: 0 },
   output_tokens: 4,
   output_tokens_details: { reasoning_tokens: 0 },
   total_tokens: 24,
@@ -53,6 +53,11 @@ export function messageItem(text: string, id = 'msg_1'): Fields {
   return { id, type: 'message', status: 'completed', role: 'assistant', content }
 }
 
+/** A call of a tool that the provider runs. */
+export function callItem(type: string, more: Fields = {}): Fields {
+  return { id: 'c_1', type, status: 'completed', ...more }
+}
+
 /** The deltas of an item: the text of a message, the arguments of a call. */
 function deltasOf(item: Fields, pieces: readonly string[] | undefined): [string, Fields][] {
   const place = { item_id: item['id'] }
@@ -64,6 +69,16 @@ function deltasOf(item: Fields, pieces: readonly string[] | undefined): [string,
   return (pieces ?? [text]).map((delta) => ['response.output_text.delta', { ...fields, delta }])
 }
 
+/** An item as it is added: only its last event has all of it, as at OpenAI. */
+function begunItem(item: Fields): Fields {
+  const { id, type, action } = item
+  if (type === 'message') return { ...item, status: 'in_progress', content: [] }
+  if (type === 'function_call') return { ...item, status: 'in_progress', arguments: '' }
+  return /_call$/.test(String(type))
+    ? { id, type, status: 'in_progress', ...(action ? { action } : {}) }
+    : item
+}
+
 /** The events of a response with these items. `pieces`: of the text of its messages; default: each in one piece. */
 export function nativeEvents(
   output: readonly Fields[],
@@ -72,15 +87,12 @@ export function nativeEvents(
 ): NamedEvent[] {
   const whole = nativeResponse(output, fields)
   const begun = { response: { ...whole, status: 'in_progress', output: [], usage: null } }
-  const empty = { status: 'in_progress', content: [], arguments: '' }
   const events: [string, Fields][] = [
     ['response.created', begun],
     ['response.in_progress', begun],
     ...output.flatMap((item, index): [string, Fields][] => {
-      const started = Object.keys(empty).filter((name) => item[name] !== undefined)
-      const parts = Object.fromEntries(started.map((name) => [name, empty[name as keyof typeof empty]]))
       return [
-        ['response.output_item.added', { item: { ...item, ...parts } }],
+        ['response.output_item.added', { item: begunItem(item) }],
         ...deltasOf(item, pieces),
         ['response.output_item.done', { item }],
       ].map(([type, more]) => [type as string, { output_index: index, ...(more as Fields) }])
