@@ -65,7 +65,7 @@ function withAsked(stated: ImageClass, asked: ImageClass): ImageClass {
 /** What the images are charged at a price. An image of no class costs as much as the dearest that the request could cause. */
 export function chargeImages({ classes, asked, stated }: MadeImages, price: Price): ImageCharge {
   const isTokenPriced = pricesImageTokens(price)
-  // A statement without output tokens does not tell what the images cost.
+  // A statement without output tokens does not show what the images cost.
   if (isTokenPriced && stated && stated.output > 0) return { calls: {}, tokens: stated }
   const dearest = dearestImageClass(price, asked)
   if (dearest === undefined) {

@@ -44,7 +44,7 @@ export interface ConnectionContext {
   handleRequest(request: IncomingRequest): Promise<void>
 }
 
-/** Why a connection is closed once no response is running. `error` null: the client need not be told. */
+/** Why a connection is closed once no response is running. `error` null: the client gets no error frame. */
 interface Closing {
   readonly code: number
   readonly error: ApiError | null

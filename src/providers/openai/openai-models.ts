@@ -1,5 +1,5 @@
 /**
- * What the names of OpenAI's models tell: the hints that they reject (OpenAI, "Reasoning models" and "Using GPT-5"), and
+ * What follows from the names of OpenAI's models: the hints that they reject (OpenAI, "Reasoning models" and "Using GPT-5"), and
  * whether chat completions have them. Models without reasoning take no `reasoning_effort`; the o-series and GPT-5 take no
  * sampling parameters. Later models take them at some efforts only.
  */

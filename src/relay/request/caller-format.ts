@@ -65,7 +65,7 @@ export interface RequestEncoding extends ChatBody {
   readonly isCollected?: true
   /** What takes its place where the upstream lacks what it needs. */
   readonly otherwise?: AlternativeEncoding
-  /** The maximum of the request is the relay's own, which the upstream is not told. */
+  /** The maximum of the request is the relay's own, and is not sent to the upstream. */
   readonly hidesMaximum?: true
   /** How many calls the request takes, whose responses are joined; absent: one. */
   readonly parts?: number

@@ -25,7 +25,7 @@ export function patchResponsesBody(
   const changes = new Map<string, string>()
   if (edits.model !== null) changes.set('model', JSON.stringify(edits.model))
   for (const [name, value] of Object.entries(edits.extra ?? {})) changes.set(name, JSON.stringify(value))
-  // OpenAI stores a response for 30 days unless it is told not to.
+  // OpenAI stores a response for 30 days unless `store` is false.
   if (!dropped.includes('store')) changes.set('store', String(body.store))
   const { maximumTokens } = edits
   if (maximumTokens !== null && maximumTokens < (body.maxOutputTokens ?? Infinity))

@@ -187,7 +187,8 @@ export class Failover implements ServedRequest {
     const isChatRejected = rejectsChat(withoutFields, this.request)
     const provider = providerFor(upstream, upstreamModel, api, isChatRejected)
     if (!provider) return null
-    const [maximumTokens, { settings }] = [this.loweredMaximum, upstream]
+    const maximumTokens = this.loweredMaximum
+    const { settings } = upstream
     const body = encodingFor(this.request, provider, { settings, maximumTokens, withoutFields })
     this.#call = {
       body,

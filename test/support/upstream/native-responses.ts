@@ -74,7 +74,7 @@ function begunItem(item: Fields): Fields {
   const { id, type, action } = item
   if (type === 'message') return { ...item, status: 'in_progress', content: [] }
   if (type === 'function_call') return { ...item, status: 'in_progress', arguments: '' }
-  return /_call$/.test(String(type))
+  return String(type).endsWith('_call')
     ? { id, type, status: 'in_progress', ...(action ? { action } : {}) }
     : item
 }
