@@ -1,5 +1,5 @@
 /** One response of a connection on its way: passes its events on as frames, and remembers it when it is complete. */
-import { apiError, type ApiError } from '../../errors.ts'
+import type { ApiError } from '../../errors.ts'
 import { getObject, getObjects, getString, isObject, type Json } from '../../providers/json-fields.ts'
 import type { FrameSink } from './frame-request.ts'
 import type { RememberedResponses } from './remembered-responses.ts'
@@ -113,13 +113,9 @@ export class Lane implements FrameSink {
     if (previousId !== null && this.#ownsPrevious) this.#connection.remembered.delete(previousId)
   }
 
-  /** With the client's own positions, and the code by which clients send the whole conversation again. */
+  /** With the client's own positions. */
   #asOfFrame(error: ErrorFields): ErrorFields {
     const { param } = error
-    if (param === 'previous_response_id' && this.#earlier === null) {
-      const message = `Previous response with id ${JSON.stringify(this.#frame.previousId)} not found.`
-      return apiError('previous_response_not_found', { param, message }).toBody().error
-    }
     const earlier = this.#earlier?.count ?? 0
     const shift = (text: string): string =>
       text.replace(/\binput\[(\d+)\]/, (found, index: string) =>
