@@ -50,6 +50,16 @@ async function resetLanguage({ page }: BrowserSession): Promise<void> {
   await page.evaluate("localStorage.setItem('sluice.language', 'en')")
 }
 
+/** The only backup. */
+async function readBackup(): Promise<{ state: string; checked_at: string | null }> {
+  const { data } = await testServer().admin<{ data: { state: string; checked_at: string | null }[] }>(
+    'GET',
+    '/backups',
+  )
+  assert.ok(data[0])
+  return data[0]
+}
+
 function findRow(page: Page, table: string, name: string) {
   return page.getByRole('table', { name: table, exact: true }).getByRole('row').filter({ hasText: name })
 }
@@ -73,9 +83,13 @@ describe('Operations in a browser', () => {
     await page.getByRole('button', { name: 'Back up now' }).click()
     const row = findRow(page, 'Backups', 'backup-')
     await row.getByText('Verified', { exact: true }).waitFor(longTimeout)
+    const { checked_at: createdAt } = await readBackup()
     await chooseAction(page, row, 'Verify')
-    await page.getByRole('button', { name: 'Back up now' }).and(page.locator(':enabled')).waitFor(longTimeout)
-    await row.getByText('Verified', { exact: true }).waitFor(longTimeout)
+    await eventually('the backup is verified again', async () => {
+      const { state, checked_at: checkedAt } = await readBackup()
+      return (state === 'whole' && checkedAt !== createdAt) || undefined
+    })
+    await browser.open('/operator/backups')
     const [download] = await Promise.all([
       page.waitForEvent('download', longTimeout),
       chooseAction(page, row, 'Download'),
