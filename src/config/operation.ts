@@ -85,7 +85,7 @@ export const processSettings = inGroup('Process', {
   },
   workers: {
     env: 'WORKERS',
-    doc: 'The number of worker threads that relay requests. Always one on systems other than Linux.',
+    doc: 'The number of workers that relay requests, each on a thread of its own; a single one runs on the main thread, which costs less per request, but an internal error that nothing catches then ends the process. Always one on systems other than Linux.',
     ...integer(availableParallelism(), 1, 256),
     defaultText: 'number of cores',
   },

@@ -8,6 +8,8 @@
  * answer them when they like, so that no call needs a promise in the thread that handles it. A service call that is sent
  * before a batched one arrives before it.
  *
+ * Within one thread (local-port.ts) both kinds arrive at once.
+ *
  * A call always has an outcome: an unknown one is an error, and if the other thread ends, all calls reject. A thread that
  * sends much, such as the pages of a ledger, awaits its earlier calls, so that no more than a few are under way.
  */
@@ -15,6 +17,7 @@ import { MessagePort, receiveMessageOnPort, type Transferable } from 'node:worke
 import { apiError, type ApiError, type ApiErrorCode, type ApiErrorDetail } from '../errors.ts'
 import { errorMessage } from '../lib/error-message.ts'
 import { SlotMap } from '../lib/slot-map.ts'
+import { LocalPort } from './local-port.ts'
 
 /** In place of the id of a call whose result nobody waits for. */
 const noReply = -1
@@ -79,7 +82,7 @@ export function apiErrors(toApiError: (error: unknown) => ApiError): ErrorFormat
 }
 
 /** A port, or the thread to which it leads. */
-interface Endpoint {
+export interface Endpoint {
   postMessage(message: unknown, transferList?: readonly Transferable[]): void
   on(event: 'message', listener: (received: string | ServiceMessage) => void): unknown
   on(event: 'close', listener: () => void): unknown
@@ -121,6 +124,8 @@ export class Channel<Services extends object, Batched extends object = object> {
     this.#services = services
     this.#handlers = (batched ?? {}) as Readonly<Record<string, Handler>>
     this.#keepsAlive = keepsAlive
+    // First, because what has already been sent arrives with the listener for other messages.
+    if (this.#port instanceof LocalPort) this.#port.on('batched', (message) => this.#onLocalBatched(message))
     this.#port.on('message', (received) => this.#onMessage(received))
     this.#port.on('close', () => this.close())
     if (!keepsAlive) this.#port.unref()
@@ -221,6 +226,7 @@ export class Channel<Services extends object, Batched extends object = object> {
   }
 
   #addToBatch(message: BatchedMessage): void {
+    if (this.#port instanceof LocalPort) return this.#port.sendBatched(message)
     this.#batch.push(message)
     if (this.#isScheduled) return
     this.#isScheduled = true
@@ -241,9 +247,22 @@ export class Channel<Services extends object, Batched extends object = object> {
       else this.#onReply(received)
       return
     }
-    for (const message of JSON.parse(received) as BatchedMessage[]) {
-      if (message[0] === 'call') this.#onBatchedCall(message)
-      else this.#onReply(message)
+    for (const message of JSON.parse(received) as BatchedMessage[]) this.#onBatched(message)
+  }
+
+  #onBatched(message: BatchedMessage): void {
+    if (message[0] === 'call') this.#onBatchedCall(message)
+    else this.#onReply(message)
+  }
+
+  /** An error of a handler is not one of the caller: as in another thread, nothing catches it. */
+  #onLocalBatched(message: BatchedMessage): void {
+    try {
+      this.#onBatched(message)
+    } catch (error) {
+      process.nextTick(() => {
+        throw error
+      })
     }
   }
 

@@ -1,5 +1,4 @@
 /** What the main thread and its workers offer to each other. How calls travel: rpc/channel.ts. */
-import type { MessagePort } from 'node:worker_threads'
 import type { Config } from '../../config.ts'
 import type { DbAccess } from '../../db/open-db.ts'
 import type { RouteMaximumsTable } from '../../db/schema/schema.ts'
@@ -12,7 +11,7 @@ import type { CircuitChange } from '../../health/call-reports.ts'
 import type { RateStatus } from '../../limits/rate-limiter.ts'
 import type { ResponseToStore } from '../../ledger/transaction.ts'
 import type { RejectedFieldRecord } from '../../relay/routing/rejected-fields.ts'
-import type { Channel } from '../../rpc/channel.ts'
+import type { Channel, Endpoint } from '../../rpc/channel.ts'
 import type { RemoteReportSlots } from './report-slots.ts'
 import type { HealthService } from '../../relay/upstreams/upstream-health.ts'
 import type { ConfigDelta } from '../../engine/config-cache.ts'
@@ -78,7 +77,7 @@ export interface NodeState {
 
 /** The first message to a worker. */
 export interface WorkerInit {
-  readonly mainPort: MessagePort
+  readonly mainPort: Endpoint
   readonly db: DbAccess
   readonly config: Config
   readonly number: number

@@ -2,11 +2,9 @@
  * The worker threads: starts them, sends them changes, replaces one that exits, and drains them at the end. A worker that
  * throws fails only its own requests.
  */
-import { MessageChannel, type Worker } from 'node:worker_threads'
 import { Counter, Registry } from '@prometheus-io/client'
 import { hasOlderNodes } from '../../db/postgres/nodes.ts'
 import { toApiError } from '../../db/store-error.ts'
-import { startThread } from '../../lib/thread.ts'
 import { release } from '../../lib/version.ts'
 import { apiErrors, Channel, ChannelClosedError, type Args } from '../../rpc/channel.ts'
 import type { Config } from '../../config.ts'
@@ -21,8 +19,9 @@ import { RejectedFields } from './rejected-fields.ts'
 import { ReportSlots } from './report-slots.ts'
 import type { RejectionRecorder } from '../../engine/rejection-recorder.ts'
 import type { ControlHandler } from './control-handler.ts'
-import type { MainServices, NodeState, WorkerChannel, WorkerInit, WorkerService } from './protocol.ts'
+import type { MainServices, NodeState, WorkerChannel, WorkerService } from './protocol.ts'
 import type { WorkerLedger } from '../../engine/worker-ledger.ts'
+import { loadWorkerThread, type LoadedWorker } from './worker-host.ts'
 
 export interface WorkerPoolDeps {
   readonly core: Core
@@ -34,7 +33,7 @@ export interface WorkerPoolDeps {
 }
 
 interface PooledWorker {
-  readonly worker: Worker
+  readonly worker: LoadedWorker
   readonly channel: WorkerChannel
   readonly ledger: WorkerLedger
   readonly remote: WorkerService
@@ -43,31 +42,11 @@ interface PooledWorker {
   readonly failure: Promise<never>
 }
 
-/**
- * For objects that live as long as one request. By default V8 takes three times as much under load and never returns it;
- * measured, the time that this saves is within the noise.
- */
-const youngGenerationMiB = 24
 /** A worker that exits within this time after its start is restarted only after a pause of this length. */
 const respawnPauseMs = 1000
 
 function ignoreExit(error: unknown): void {
   if (!(error instanceof ChannelClosedError)) throw error
-}
-
-/** Starts a thread that loads the modules of a worker. It does not keep the process alive before it is used. */
-function loadWorker(number: number): Worker {
-  const worker = startThread(new URL('./worker.ts', import.meta.url), {
-    name: `relay ${number}`,
-    resourceLimits: { maxYoungGenerationSizeMb: youngGenerationMiB },
-  })
-  worker.unref()
-  return worker
-}
-
-/** Starts the threads of a pool before the core is open, because loading their modules takes as long as opening it. */
-export function loadWorkers(count: number): Worker[] {
-  return Array.from({ length: count }, (_, index) => loadWorker(index + 1))
 }
 
 export class WorkerPool {
@@ -97,7 +76,7 @@ export class WorkerPool {
   }
 
   /** Resolves when every worker can serve; rejects if one cannot. The port stays closed until `listen`. */
-  async start(loaded: readonly Worker[]): Promise<void> {
+  async start(loaded: readonly LoadedWorker[]): Promise<void> {
     await Promise.all(loaded.map((worker, index) => this.#use(worker, index + 1).isReady))
   }
 
@@ -112,12 +91,10 @@ export class WorkerPool {
     await Promise.all(workers.map(({ remote, failure }) => Promise.race([remote.listen(), failure])))
   }
 
-  #use(worker: Worker, number: number): PooledWorker {
+  #use(worker: LoadedWorker, number: number): PooledWorker {
     const { core, config, log, keyUsage, rejections } = this.#deps
-    const { port1, port2 } = new MessageChannel()
     const { db, ports } = core.workerDbAccess()
-    const init: WorkerInit = {
-      mainPort: port2,
+    const init = {
       db,
       config,
       number,
@@ -125,25 +102,25 @@ export class WorkerPool {
       dataKeys: core.sealer.keys,
       controlMethods: Object.keys(this.#deps.control.services),
     }
-    worker.ref()
-    worker.postMessage(init, [port2, ...ports])
     const ready = Promise.withResolvers<void>()
     const failure = Promise.withResolvers<never>()
-    const channel: WorkerChannel = new Channel(port1, apiErrors(toApiError))
+    const startedAt = performance.now()
+    const port = worker.start(init, ports, {
+      onError(error) {
+        failure.reject(error)
+        log.error({ err: error, worker: number }, 'worker failed')
+      },
+      onExit: () => {
+        failure.reject(new Error('A worker exited before it listened.'))
+        ledger.close()
+        this.#reportSlots.releaseAll(ledger)
+        channel.close()
+        this.#respawn(number, performance.now() - startedAt)
+      },
+    })
+    const channel: WorkerChannel = new Channel(port, apiErrors(toApiError))
     const ledger = core.openWorkerLedger({ channel, keyUsage, rejections, health: core.health })
     const remote = channel.proxy('worker')
-    const startedAt = performance.now()
-    worker.on('error', (error: unknown) => {
-      failure.reject(error)
-      log.error({ err: error, worker: number }, 'worker failed')
-    })
-    worker.on('exit', () => {
-      failure.reject(new Error('A worker exited before it listened.'))
-      ledger.close()
-      this.#reportSlots.releaseAll(ledger)
-      channel.close()
-      this.#respawn(number, performance.now() - startedAt)
-    })
     failure.promise.catch(() => undefined)
     const isReady = Promise.race([ready.promise, failure.promise])
     isReady.catch(() => undefined)
@@ -196,7 +173,7 @@ export class WorkerPool {
     this.#replaced += 1
     setTimeout(
       () => {
-        if (!this.#isClosing) this.#use(loadWorker(number), number)
+        if (!this.#isClosing) this.#use(loadWorkerThread(number), number)
       },
       uptimeMs < respawnPauseMs ? respawnPauseMs : 0,
     )

@@ -1,9 +1,7 @@
 /**
- * A worker thread: the listener, the router, the relay. It has no state of its own: it can reload everything, and if it
+ * A worker: the listener, the router, the relay. It has no state of its own: it can reload everything, and if its thread
  * exits, the main thread settles its requests.
  */
-import { once } from 'node:events'
-import { parentPort } from 'node:worker_threads'
 import type { Config } from '../../config.ts'
 import { openDb } from '../../db/open-db.ts'
 import type { WorkerDb } from '../../db/db.ts'
@@ -15,7 +13,6 @@ import { Router } from '../../http/router.ts'
 import type { AppContext } from '../../http/app-context.ts'
 import { parseCidrs } from '../../lib/address-guard.ts'
 import { memoizeFor } from '../../lib/memoize-for.ts'
-import { collectGarbageWhenIdle } from '../../lib/idle-garbage-collection.ts'
 import { defaultClientBounds, HttpClient } from '../../lib/http-client/http-client.ts'
 import { createLog, type Log } from '../../lib/log.ts'
 import { createSealer, type Sealer } from '../../lib/encryption.ts'
@@ -175,7 +172,8 @@ async function openContext(init: WorkerInit): Promise<WorkerContext> {
   }
 }
 
-async function start(init: WorkerInit): Promise<void> {
+/** Starts a worker; resolves when it can serve. */
+export async function startWorker(init: WorkerInit): Promise<void> {
   const context = await openContext(init)
   const { config, configCache, channel, ledger, health, rejectedFields, metrics, log } = context
   let state: NodeState = { isReady: false, outage: null, isDraining: false }
@@ -232,10 +230,4 @@ async function start(init: WorkerInit): Promise<void> {
   }
   channel.serve({ services: { worker } satisfies WorkerServices, batched: ledger.events })
   channel.send('relay', 'onReady')
-  collectGarbageWhenIdle()
 }
-
-if (parentPort === null) throw new Error('A worker is a thread.')
-// The thread loads its modules while the main thread opens the core, whose first message it waits for.
-const [init] = (await once(parentPort, 'message')) as [WorkerInit]
-await start(init)
