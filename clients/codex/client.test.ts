@@ -96,8 +96,8 @@ const native: Script = (exchange) => {
 
 /** The file of the guide, with this address and model. */
 function guideConfig(url: string, model: string): string {
-  const guide = readFileSync(new URL('../../docs/codex.md', import.meta.url), 'utf8')
-  const [, config = ''] = /```toml\n(.*?)```/s.exec(guide) ?? []
+  const guide = readFileSync(new URL('../../docs/clients/codex.md', import.meta.url), 'utf8')
+  const [, config = ''] = /```toml run\n(.*?)```/s.exec(guide) ?? []
   assert.match(config, /wire_api = "responses"/)
   return config.replaceAll('http://127.0.0.1:8080', url).replaceAll(/family-a-\w+/g, model)
 }

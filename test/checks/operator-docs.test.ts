@@ -14,7 +14,11 @@ describe('Operator documentation', () => {
     const groups = [...readText('src/main.ts').matchAll(/^ {2}'?([\w-]+)'?: \(\) => import\(/gm)].map(
       ([, name]) => name,
     )
-    const pages = ['README.md', 'README.zh-CN.md', ...globSync('docs/{*,operations/*}.md', { cwd: root })]
+    const pages = [
+      'README.md',
+      'README.zh-CN.md',
+      ...globSync('docs/{,zh-cn/}{*,operations/*,goals/*}.md', { cwd: root }),
+    ]
     for (const page of pages) {
       const content = readText(page)
       const variables = [
@@ -31,6 +35,23 @@ describe('Operator documentation', () => {
         assert.ok(groups.includes(command), `${page}: sluice ${command}`)
       for (const [, link = ''] of content.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g))
         assert.ok(existsSync(join(root, dirname(page), link)), `${page}: ${link}`)
+    }
+  })
+
+  test('Pages by goal – name screens and buttons as the console does', () => {
+    const languages = [
+      { pages: 'docs/goals/*.md', locale: 'en', name: /(?<!\*)\*([A-Z][^*\n]+)\*(?!\*)/g },
+      { pages: 'docs/zh-cn/goals/*.md', locale: 'zh-cn', name: /“([^”]+)”/g },
+    ]
+    for (const { pages, locale, name } of languages) {
+      const texts = globSync(`console/locales/${locale}/*.ts`, { cwd: root }).map(readText).join('\n')
+      for (const page of globSync(pages, { cwd: root })) {
+        const prose = readText(page).replaceAll(/```.*?```/gs, '')
+        const named = [...prose.matchAll(name)].flatMap(([, path = '']) => path.split(' → '))
+        assert.ok(named.length > 3, page)
+        const unknown = named.filter((text) => !texts.includes(`'${text}'`))
+        assert.deepEqual(unknown, [], page)
+      }
     }
   })
 
