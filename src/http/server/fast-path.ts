@@ -82,7 +82,7 @@ export class FastPath implements FastPathContext {
   }
 
   flushSoon(response: FastResponseWriter): void {
-    if (this.#pendingFlush.push(response) === 1) process.nextTick(this.#flush)
+    if (this.#pendingFlush.push(response) === 1) setImmediate(this.#flush)
   }
 
   readonly #flush = (): void => {

@@ -95,6 +95,8 @@ export interface StreamEncoder {
    * passthrough there is only the event. The result is valid only until the next call.
    */
   encode(chunk: unknown, facts: ChunkFacts, event: SseEvent | null): Buffer | null
+  /** It needs no chunk if it has the event. */
+  readonly sendsEventsUnchanged?: boolean
   /** An event for clients that give up a stream without one, whatever comments it has; `null`: not now. */
   idleEvent?(): Buffer | null
   /** Events were encoded that the caller should not wait for; absent: those wait for the first content. */

@@ -30,6 +30,7 @@ export interface ChunkShape {
 const chatChunk: ChunkShape = { object: 'chat.completion.chunk', written: { delta: {} } }
 
 export class ChatStreamEncoder implements StreamEncoder {
+  readonly sendsEventsUnchanged = true
   readonly #includeUsage: boolean
   readonly #meter: UsageMeter
   readonly #shape: ChunkShape

@@ -68,7 +68,7 @@ export class FlowControl implements DurableMarksListener {
     this.holdsTools = tool !== null
     this.heldCalls = tool?.calls ?? searchesToHold(context)
     this.#maxCalls = tool?.maximum ?? maxSearchesOf(context)
-    this.#marks = new DurableMarks(ledger, context, this)
+    this.#marks = new DurableMarks(ledger, context, this).shareMarks()
     this.#isHoldDurable = ledger.isDurable(hold.commit)
     if (this.#isHoldDurable) return
     this.#onceDone(ledger.whenDurable(hold.commit), () => {

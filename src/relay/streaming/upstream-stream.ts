@@ -19,6 +19,7 @@ import type { StreamEncoder } from '../request/caller-format.ts'
 import type { AttemptCall } from '../routing/attempt-call.ts'
 import { encodeBuffered, type BufferedResponse } from '../routing/buffered-response.ts'
 import { identityIn } from '../routing/served-response.ts'
+import { ChunkTemplate } from './chunk-template.ts'
 import { ModelRenaming, renameModelIn } from './model-renaming.ts'
 import { emptyFacts, UsageMeter, type ChunkFacts } from './usage-meter.ts'
 
@@ -56,6 +57,8 @@ export class UpstreamStream {
   readonly #isPassthrough: boolean
   readonly #returnedModel: string | null
   readonly #renaming: ModelRenaming | null
+  /** `null`: its chunks must be parsed to be sent. */
+  readonly #template: ChunkTemplate | null
   readonly #credential: string
   readonly #listener: StreamListener
   readonly #maxPendingBytes: number
@@ -80,6 +83,7 @@ export class UpstreamStream {
         ? null
         : new ModelRenaming(this.#returnedModel, this.#isPassthrough ? call.provider.nativeFormat : undefined)
     this.#translation = translation?.createStream(call) ?? null
+    this.#template = !this.#translation && this.encoder.sendsEventsUnchanged ? new ChunkTemplate() : null
     this.#credential = secretsOf(call)
     this.#maxPendingBytes = maxEventBytes
     this.#listener = listener
@@ -156,6 +160,11 @@ export class UpstreamStream {
       else this.#onTranslatableEvent(event)
       return
     }
+    const only = event.isPlain && this.#template?.read(event.source, event.dataStart, event.dataEnd)
+    if (typeof only === 'string') {
+      this.#encode(null, this.meter.readText(only), this.#renaming?.rename(event) ?? event)
+      return
+    }
     const { text } = event
     if (text.charCodeAt(0) !== openBrace && text.trim() === doneMarker) {
       this.#sawDone = true
@@ -165,6 +174,7 @@ export class UpstreamStream {
     const chunk = parseBoundedJson(text)
     this.#identity ??= identityIn(chunk)
     this.#onChunk(chunk, event)
+    if (this.#template && this.end === null) this.#template.learn(event.data, chunk)
   }
 
   /** An event that must be translated. */

@@ -28,6 +28,8 @@ export const emptyFacts: ChunkFacts = {
   error: undefined,
 }
 
+const textFacts: ChunkFacts = { ...emptyFacts, hasContent: true }
+
 /** Characters of `encrypted_content` for a token, as OpenAI's responses have them. */
 const encryptedPerToken = 12
 
@@ -151,6 +153,13 @@ export class UsageMeter {
       isBare: Array.isArray(choices) && choices.length === 0,
       error: choices === undefined || choices === null ? chunk['error'] : undefined,
     }
+  }
+
+  /** As `read`, for a chunk that differs from an earlier one only in the one text of its delta. */
+  readText(text: string): ChunkFacts {
+    if (text === '') return emptyFacts
+    this.#count.add(text)
+    return textFacts
   }
 
   /** Reasoning that only the provider can read is written and billed all the same. */
