@@ -142,7 +142,7 @@ export function renderReport(run: Run): string {
   ].join('\n')
 }
 
-function describeMachine(run: Run): string {
+export function describeMachine(run: Run): string {
   const [first] = cpus()
   return [
     `${first?.model.trim() ?? 'unknown processor'}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GB;`,

@@ -1,6 +1,7 @@
 /**
  * `npm run bench`: compares the product with nginx and the baseline relay in one run, taking turns. Prints
- * the tables and, after a complete run, writes them to docs/performance.md. Exits with 1 if a response failed
+ * the tables and, after a complete run, writes them to docs/performance.md, their loads to docs/performance.json, and
+ * the chart of the READMEs. Exits with 1 if a response failed
  * or was not charged.
  */
 
@@ -11,6 +12,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 
 import { measureCluster } from './cluster.ts'
+import { writeCpuCharts } from './cpu-chart.ts'
 import { peakRssBytes } from './cpu.ts'
 import { measureDiskSync } from './disk-sync.ts'
 import { computeFigures } from './figures.ts'
@@ -23,6 +25,7 @@ import { measureOverloads } from './overload.ts'
 import type { RequestKind } from './payloads.ts'
 import { startProduct, translatingSubjects } from './product.ts'
 import { renderReport } from './report.ts'
+import { resultsOf } from './results.ts'
 import { nginxVersion, startBaselineRelay, startNginx, startUpstream } from './subjects.ts'
 import type { BenchEnvironment, Subject } from './subjects.ts'
 import { measureVerification } from './verification.ts'
@@ -47,6 +50,7 @@ const { values } = parseArgs({
 })
 
 const pathOfReport = fileURLToPath(new URL('../docs/performance.md', import.meta.url))
+const pathOfResults = fileURLToPath(new URL('../docs/performance.json', import.meta.url))
 
 /** Starts the subjects that this machine supports and prints which are left out. */
 async function startSubjects(environment: BenchEnvironment): Promise<Subject[]> {
@@ -140,7 +144,7 @@ async function main(): Promise<void> {
     const peaks = new Map(processes.map((relay) => [relay, peakRssBytes(relay.pid)]))
     const date = new Date().toISOString().slice(0, 10)
     const nginx = nginxVersion()
-    const report = renderReport({
+    const run = {
       date,
       seconds,
       rounds,
@@ -154,7 +158,8 @@ async function main(): Promise<void> {
       cluster,
       overload,
       peakRssBytes: peaks,
-    })
+    }
+    const report = renderReport(run)
     console.log(`\n${report}`)
     for (const relay of relays) await relay.verify?.()
     const isCompleteRun =
@@ -162,6 +167,8 @@ async function main(): Promise<void> {
     if (!isCompleteRun) return
     mkdirSync(join(pathOfReport, '..'), { recursive: true })
     writeFileSync(pathOfReport, report)
+    writeFileSync(pathOfResults, `${JSON.stringify(resultsOf(run), null, 2)}\n`)
+    writeCpuCharts()
     console.log(`written to ${pathOfReport}`)
   } finally {
     for (const subject of subjects.toReversed()) await subject.stop()

@@ -27,7 +27,7 @@ describe('Operator documentation', () => {
       ].map(([, name]) => name ?? '')
       assertSettings(
         variables
-          .filter((name) => !name.startsWith('ANTHROPIC_') && !otherVariables.has(name))
+          .filter((name) => !/^(ANTHROPIC|OPENAI)_/.test(name) && !otherVariables.has(name))
           .map((name) => (settingNames.has(name) ? name : name.replace(/_FILE$/, ''))),
         page,
       )

@@ -4,20 +4,16 @@
  * that fails writes a screenshot there.
  */
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
 import { after, type TestContext } from 'node:test'
-import { chromium, type Browser, type BrowserContext, type Page, type Request } from 'playwright-core'
+import type { Browser, BrowserContext, Page, Request } from 'playwright-core'
 import { sharedTestServer, type TestServer, type TestServerSettings } from '../server/test-server.ts'
+import { chromiumPath, launchChromium } from './chromium.ts'
 import { readSetUpToken } from './console-session.ts'
 import { ensureConsoleBuilt } from './console-build.ts'
 
-const program = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
-  existsSync(path),
-)
-
 /** Why browser tests are skipped on this machine; false if they run. */
 export const browserSkipReason: string | false =
-  program === undefined ? 'Chromium is not installed (apt-get install chromium).' : false
+  chromiumPath === undefined ? 'Chromium is not installed (apt-get install chromium).' : false
 
 /** A host name by which the browser reaches servers of this machine as on another one: not trusted, unlike localhost. */
 export const remoteHost = 'relay.example'
@@ -51,12 +47,8 @@ let running: Promise<Browser> | null = null
 after(async () => (await running)?.close())
 
 async function launchAndBuild(): Promise<Browser> {
-  const options = {
-    executablePath: program ?? '',
-    args: ['--no-sandbox', '--disable-dev-shm-usage', `--host-resolver-rules=MAP ${remoteHost} 127.0.0.1`],
-    timeout: timeoutMs,
-  }
-  const [browser] = await Promise.all([chromium.launch(options), ensureConsoleBuilt()])
+  const resolverRule = `--host-resolver-rules=MAP ${remoteHost} 127.0.0.1`
+  const [browser] = await Promise.all([launchChromium(timeoutMs, [resolverRule]), ensureConsoleBuilt()])
   return browser
 }
 
