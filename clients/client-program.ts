@@ -123,9 +123,10 @@ export function testClient(
         const skipVersion = isInstalled(generation) ? false : reason
         await t.test(`${title} ${version} – works unchanged`, { skip: skipVersion }, async (t) => {
           await t.test('Sample of the guide – prints the response', async () => {
-            const [code = ''] = readSamples(guide, context.server.url, sample.model)
-            const output = await generation.runCode(code, context.rich.key.secret)
-            assert.equal(output.trim(), sample.output)
+            for (const code of readSamples(guide, context.server.url, sample.model)) {
+              const output = await generation.runCode(code, context.rich.key.secret)
+              assert.equal(output.trim(), sample.output)
+            }
           })
           const runScenario = startProgram(t, generation, context)
           for (const family of families) {

@@ -163,7 +163,7 @@ describe('documents', () => {
   })
 
   test('paths – source files named in documents exist', () => {
-    const path = /`((?:src|test|sim|bench|console|clients|deploy|bin)\/[\w./-]+)`/g
+    const path = /`((?:src|test|sim|bench|console|clients|site|deploy|bin)\/[\w./-]+)`/g
     const missing = pages
       .filter((page) => page !== 'CHANGELOG.md')
       .flatMap((page) =>

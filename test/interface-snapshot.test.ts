@@ -7,10 +7,10 @@
  */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { Client } from 'pg'
 import { z } from 'zod'
 import { startPostgres, postgresSkipReason } from '../src/db/postgres/postgres.fixture.ts'
@@ -18,6 +18,7 @@ import { apiError } from '../src/errors.ts'
 import { decodeEvents, encodeEvents } from '../src/ledger/journal.ts'
 import { settings } from '../src/config.ts'
 import { endpoints } from '../src/http/console/endpoints.ts'
+import { readCommands } from './support/command-line-parser.ts'
 import { sharedTestServer } from './support/server/test-server.ts'
 import { isTest, readSources } from './support/source-files.ts'
 
@@ -95,17 +96,8 @@ function shapeOf(commands: readonly Command[]): CommandShape {
   )
 }
 
-/** Every command: a module under `src/cli/` that has the name of a group of commands exports `configure`. */
 async function commandLine(): Promise<CommandShape> {
-  const shapes: CommandShape = {}
-  for (const { path } of product.filter((file) => file.path.startsWith('src/cli/'))) {
-    const { configure } = (await import(`../${path}`)) as { configure?: (command: Command) => void }
-    if (configure === undefined) continue
-    const command = new Command(basename(path, '.ts').replaceAll('-', ''))
-    configure(command)
-    Object.assign(shapes, shapeOf([command]))
-  }
-  return shapes
+  return shapeOf(await readCommands())
 }
 
 /** The endpoints of the console API, as they are declared. */

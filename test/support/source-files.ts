@@ -38,7 +38,7 @@ export interface SourceFile {
 }
 
 export function readSources(): SourceFile[] {
-  const paths = globSync('{src,console,test,sim,bench,clients}/**/*.{ts,tsx}', {
+  const paths = globSync('{src,console,test,sim,bench,clients,site}/**/*.{ts,tsx}', {
     cwd: root,
     exclude: ['**/node_modules', '**/.venv', 'console/dist*'],
   })

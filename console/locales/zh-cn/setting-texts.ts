@@ -62,7 +62,8 @@ export const settingDocs: Readonly<Record<string, string>> = {
   CHANNEL_ALLOW:
     'Webhook 等通知渠道（包括客户的渠道）可使用的内网地址。其他内网地址在保存渠道和建立连接时都会被拒绝。',
   TIME_ZONE: '管理员仪表盘的时区，也是新账户的默认时区。',
-  WORKERS: '转发请求的工作单元数，每个占用一个线程；只有一个时在主线程上运行，单个请求的开销更低，但未被捕获的内部错误会使进程退出。非 Linux 系统固定为一个。',
+  WORKERS:
+    '转发请求的工作单元数，每个占用一个线程；只有一个时在主线程上运行，单个请求的开销更低，但未被捕获的内部错误会使进程退出。非 Linux 系统固定为一个。',
   DEMO: '演示模式：提供生成固定文本的上游、参考模型，以及带密钥和余额的账户。默认在 `DATA_DIR` 为空且未设置 `NODE_ENV=production` 时开启；以演示模式创建的数据目录会一直保持该模式。',
   NODE_ENV:
     '设为 `production` 时，空的 `DATA_DIR` 不以演示模式启动（除非 `DEMO=1`），且 `ADMIN_API_KEY` 至少 16 个字符。',
