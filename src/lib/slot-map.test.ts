@@ -32,4 +32,15 @@ describe('SlotMap', () => {
     assert.equal(slots.size, 0)
     assert.deepEqual([...slots], [])
   })
+
+  test('an item that stays – keeps its slot while others come and go, and when the map grows', () => {
+    const slots = new SlotMap<string>()
+    const staying = slots.insert('staying')
+    for (let i = 0; i < 100; i += 1) assert.equal(slots.remove(slots.insert(`short ${i}`)), `short ${i}`)
+    const more = Array.from({ length: 100 }, (_, i) => slots.insert(`long ${i}`))
+    assert.equal(new Set([staying, ...more]).size, 101)
+    for (const [i, key] of more.entries()) assert.equal(slots.remove(key), `long ${i}`)
+    assert.deepEqual([...slots], ['staying'])
+    assert.equal(slots.remove(staying), 'staying')
+  })
 })
