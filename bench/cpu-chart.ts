@@ -5,21 +5,11 @@
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { BenchResults } from './results-file.ts'
+import { readQuotedGateways, type QuotedGateways } from './quoted-gateways.ts'
+import type { Results } from './results-file.ts'
 
 export type Scheme = 'light' | 'dark'
 export type Language = 'en' | 'zh-CN'
-
-interface Peers {
-  /** `2026-11`. */
-  readonly date: string
-  readonly relays: readonly {
-    readonly title: string
-    /** Processor time per request with a body of that size, and per streamed chunk, in microseconds. */
-    readonly micros: { readonly '1kb': number; readonly '40kb'?: number; readonly chunk?: number }
-    readonly does: Readonly<Record<Language, string>>
-  }[]
-}
 
 interface Row {
   readonly title: string
@@ -78,13 +68,13 @@ function xOf(micros: number): number {
 const escapeXml = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
 const grouped = (value: number): string => Math.round(value).toLocaleString('en-US')
 
-function panelsOf(results: BenchResults, peers: Peers, language: Language): Panel[] {
+function panelsOf(results: Results, peers: QuotedGateways, language: Language): Panel[] {
   const { here, elsewhere, does } = texts[language]
-  const measured = results.loads.find(({ title }) => title === loadTitle)?.relays ?? []
-  const own = measured.flatMap(({ name, micros, invalid }): Row[] => {
+  const measured = results.rows.filter(({ title }) => title === loadTitle)
+  const own = measured.flatMap(({ name, cpuMicros, invalid }): Row[] => {
     const known = name in does ? does[name as keyof typeof does] : undefined
-    if (known === undefined || micros === undefined || invalid !== undefined) return []
-    return [{ title: known[0], does: known[1], micros, isOwn: name === 'sluice' }]
+    if (known === undefined || cpuMicros === null || invalid !== null) return []
+    return [{ title: known[0], does: known[1], micros: cpuMicros.median, isOwn: name === 'sluice' }]
   })
   const others = peers.relays.map(({ title, micros, does: doing }): Row => ({
     title,
@@ -100,8 +90,8 @@ function panelsOf(results: BenchResults, peers: Peers, language: Language): Pane
 
 /** The chart as SVG. */
 export function renderCpuChart(
-  results: BenchResults,
-  peers: Peers,
+  results: Results,
+  peers: QuotedGateways,
   { language, scheme }: { readonly language: Language; readonly scheme: Scheme },
 ): string {
   const { title, note } = texts[language]
@@ -153,9 +143,8 @@ export function renderCpuChart(
 
 /** Each file of the chart by its path from the root, drawn from the stored results. */
 export function renderCpuCharts(): Map<string, string> {
-  const read = (path: string): unknown => JSON.parse(readFileSync(join(root, path), 'utf8'))
-  const results = read('docs/performance.json') as BenchResults
-  const peers = read('bench/peers.json') as Peers
+  const results = JSON.parse(readFileSync(join(root, 'docs/performance.json'), 'utf8')) as Results
+  const peers = readQuotedGateways()
   const charts = new Map<string, string>()
   for (const language of ['en', 'zh-CN'] as const)
     for (const scheme of ['light', 'dark'] as const) {

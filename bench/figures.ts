@@ -3,6 +3,7 @@
  * machine.
  */
 
+import { threadRoles, type ThreadMicros, type ThreadRole } from './cpu.ts'
 import type { Sample } from './measure.ts'
 import type { Measurement } from './plan.ts'
 import type { SubjectName } from './subjects.ts'
@@ -13,11 +14,15 @@ export interface MeasuredLoad {
   samples: Map<SubjectName, Sample[]>
 }
 
+export interface Quartiles {
+  q1: number
+  median: number
+  q3: number
+}
+
 export interface Figures {
   /** Processor time of all threads and processes per request or chunk. */
-  micros: number
-  lowestMicros: number
-  highestMicros: number
+  micros: Quartiles
   perCorePerSecond: number
   /** Responses or chunks per second, as the load generator measured them. */
   perSecond: number
@@ -26,7 +31,11 @@ export interface Figures {
   /** Stream chunks per read of the client. 1: each was delivered individually. */
   chunksPerRead: number
   /** Relative to the base of the measurement in the same round. */
-  ratio: number | undefined
+  ratio: Quartiles | undefined
+  /** Of the product: processor time per request or chunk, by thread. */
+  threads: ThreadMicros | undefined
+  /** Of the product: durable commits per request or chunk. */
+  commits: number | undefined
   invalid: string | undefined
 }
 
@@ -40,33 +49,57 @@ export function computeFigures(measured: MeasuredLoad, subject: SubjectName): Fi
     return baseline ? [own / microsOf(measured, baseline)] : []
   })
   return {
-    micros: median(micros),
-    lowestMicros: Math.min(...micros),
-    highestMicros: Math.max(...micros),
+    micros: quartiles(micros),
     perCorePerSecond: 1e6 / median(micros),
     perSecond: median(samples.map((sample) => unitsOf(measured, sample) / sample.seconds)),
     p50Ms: median(samples.map((sample) => sample.p50Ms)),
     p99Ms: median(samples.map((sample) => sample.p99Ms)),
     chunksPerRead: median(samples.map((sample) => sample.events / Math.max(1, sample.reads))),
-    ratio: ratios.length > 0 ? median(ratios) : undefined,
+    ratio: ratios.length > 0 ? quartiles(ratios) : undefined,
+    threads: threadsPerUnit(measured, samples),
+    commits: commitsPerUnit(measured, samples),
     invalid: samples.find((sample) => sample.invalid !== undefined)?.invalid,
   }
 }
 
 /** The latency that a subject adds to the median of calling the upstream directly, per round. */
-export function addedLatencyMs(measured: MeasuredLoad, subject: SubjectName): number | undefined {
+export function addedLatencyMs(measured: MeasuredLoad, subject: SubjectName): Quartiles | undefined {
   const direct = measured.samples.get('direct') ?? []
   const added = (measured.samples.get(subject) ?? []).flatMap((sample, round) => {
     const baseline = direct[round]
     return baseline ? [sample.p50Ms - baseline.p50Ms] : []
   })
-  return added.length > 0 ? median(added) : undefined
+  return added.length > 0 ? quartiles(added) : undefined
 }
 
 export function median(values: number[]): number {
+  return quantile(values, 0.5)
+}
+
+export function quartiles(values: number[]): Quartiles {
+  return { q1: quantile(values, 0.25), median: median(values), q3: quantile(values, 0.75) }
+}
+
+/** Between two values, interpolated linearly. NaN if there are none. */
+function quantile(values: number[], share: number): number {
   const sorted = values.toSorted((left, right) => left - right)
-  const middle = (sorted.length - 1) / 2
-  return ((sorted[Math.floor(middle)] ?? NaN) + (sorted[Math.ceil(middle)] ?? NaN)) / 2
+  const position = (sorted.length - 1) * share
+  const lower = sorted[Math.floor(position)] ?? NaN
+  const upper = sorted[Math.ceil(position)] ?? NaN
+  return lower + (upper - lower) * (position - Math.floor(position))
+}
+
+function threadsPerUnit(measured: MeasuredLoad, samples: Sample[]): ThreadMicros | undefined {
+  const perUnit = (role: ThreadRole): number =>
+    median(samples.map((sample) => (sample.threads?.[role] ?? NaN) / unitsOf(measured, sample)))
+  if (samples.some((sample) => sample.threads === undefined)) return undefined
+  const entries = threadRoles.map((role) => [role, perUnit(role)] as const)
+  return Object.fromEntries(entries) as ThreadMicros
+}
+
+function commitsPerUnit(measured: MeasuredLoad, samples: Sample[]): number | undefined {
+  if (samples.some((sample) => sample.commits === undefined)) return undefined
+  return median(samples.map((sample) => (sample.commits ?? NaN) / unitsOf(measured, sample)))
 }
 
 function microsOf(measured: MeasuredLoad, sample: Sample): number {

@@ -15,6 +15,8 @@ import type { RequestKind } from './payloads.ts'
 export interface LoadSettings {
   port: number
   key: string
+  /** Lines of the request's head, in addition to the usual ones. */
+  headers: readonly string[]
   kind: RequestKind
   model: string
   /** Responses are passed through byte for byte; otherwise they are translated. */
@@ -110,6 +112,7 @@ function requestBytes(): Buffer {
     'content-type: application/json',
     'accept: application/json',
     'user-agent: bench',
+    ...settings.headers,
     `content-length: ${body.length}`,
   ]
   return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body])

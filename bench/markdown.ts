@@ -12,10 +12,3 @@ export function table(head: string[], rows: string[][]): string[] {
     ...rows.map((cells) => line(cells)),
   ]
 }
-
-export interface TargetResult {
-  load: string
-  target: string
-  figure: string
-  met: boolean
-}

@@ -127,7 +127,7 @@ export function expectedResponse(kind: RequestKind): ExpectedResponse {
     json: kind === 'embeddings' ? embeddingsResponse.json : jsonResponse,
     streamStart: Buffer.concat(streamEvents.slice(0, -2)),
     streamEnd: 'data: [DONE]\n\n',
-    usageMark: `"prompt_tokens":${responseUsage.input},"completion_tokens":${responseUsage.output}`,
+    usageMark: `"total_tokens":${responseUsage.input + responseUsage.output}`,
     lineFeedsPerEvent: 2,
   }
 }

@@ -7,6 +7,8 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
+import { openDatabase } from '../src/db/sqlite/open-database.ts'
+import { databaseFileName } from '../src/db/sqlite/store.ts'
 import { parseAmount } from '../src/lib/money.ts'
 import { startRelay } from '../test/support/server/relay-process.ts'
 import type { RelayProcess } from '../test/support/server/relay-process.ts'
@@ -27,6 +29,8 @@ export async function startProduct(environment: BenchEnvironment): Promise<Subje
   const env = { NODE_ENV: 'production', WORKERS: String(environment.workers) }
   const relay = await startRelay({ dataDir, env, logFile: join(environment.directory, 'sluice.log') })
   const { accountId, secret } = await seed(relay, environment.upstreamPort)
+  const database = openDatabase(join(dataDir, databaseFileName), { readOnly: true })
+  const readLastCommit = database.prepare('select max(seq) as commits from journal')
   let balance = await balanceOf(relay, accountId)
   return {
     name: 'sluice',
@@ -40,11 +44,13 @@ export async function startProduct(environment: BenchEnvironment): Promise<Subje
       if (balance !== due)
         throw new Error(`after ${answers} responses, the balance is off by ${balance - due} nanos`)
     },
+    countCommits: () => Number(readLastCommit.get()?.['commits'] ?? 0),
     async verify() {
       const report = await relay.admin<{ ok: boolean; open_holds: number }>('GET', '/ledger/verify')
       if (!report.ok || report.open_holds > 0) throw new Error(`the ledger reports ${JSON.stringify(report)}`)
     },
     async stop() {
+      database.close()
       await relay.stop()
     },
   }

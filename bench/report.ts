@@ -1,16 +1,27 @@
 /** Renders the measurements as Markdown: one table of targets, one table per load, and how to read them. */
 
-import { cpus, release, totalmem } from 'node:os'
-
 import { addedLatencyMs, computeFigures } from './figures.ts'
 import type { ClusterRun } from './cluster.ts'
-import type { Figures, MeasuredLoad } from './figures.ts'
+import type { Figures, MeasuredLoad, Quartiles } from './figures.ts'
 import type { SyncTimes } from './disk-sync.ts'
 import type { LedgerFigures } from './ledger.ts'
-import { grouped, table, type TargetResult } from './markdown.ts'
-import { overloadTable, overloadResults, type OverloadFigures } from './overload.ts'
-import type { Subject, SubjectName } from './subjects.ts'
-import { verificationResult, verificationTable, type VerificationFigures } from './verification.ts'
+import { clusterTable, ledgerTable } from './ledger-tables.ts'
+import { describeMachine } from './machine.ts'
+import { grouped, table } from './markdown.ts'
+import { overloadTable, type OverloadFigures } from './overload.ts'
+import { profileTables } from './profile.ts'
+import { quotedGatewaysTable } from './quoted-gateways.ts'
+import { readingGuide } from './reading-guide.ts'
+import type { Subject } from './subjects.ts'
+import { targetResults } from './target-results.ts'
+import { hundredths, withQuartiles } from './targets.ts'
+import { verificationTable, type VerificationFigures } from './verification.ts'
+
+export interface MemoryFigures {
+  readonly subject: Subject
+  readonly idleMiB: number
+  readonly peakMiB: number
+}
 
 export interface Run {
   date: string
@@ -26,78 +37,9 @@ export interface Run {
   /** Null: PostgreSQL is not installed, or the group was not selected. */
   cluster: ClusterRun | null
   overload: OverloadFigures | null
-  peakRssBytes: Map<Subject, number>
-}
-
-const minSettledPerSecond = 10_000
-const minClusterPerSecond = 15_000
-const maxClusterMs = 50
-
-export function targetResults(run: Run): TargetResult[] {
-  const loads = run.measured.flatMap((measured) => {
-    const { targetSubjects = ['sluice' as const] } = measured.measurement
-    return targetSubjects.flatMap((name) => loadResult(run, measured, name))
-  })
-  const ledger = run.ledger.map(({ inFlight, perSecond }) => ({
-    load: `Ledger only, ${inFlight} requests in flight`,
-    target: `holds and settles ≥ ${grouped(minSettledPerSecond)} per second`,
-    figure: grouped(perSecond),
-    met: perSecond >= minSettledPerSecond,
-  }))
-  const overload = run.overload === null ? [] : overloadResults(run.overload)
-  const verification = run.verification === null ? [] : [verificationResult(run.verification)]
-  return [...loads, ...ledger, ...verification, ...clusterResult(run), ...overload]
-}
-
-/**
- * The load with the highest throughput within the latency bound, otherwise with the highest throughput at
- * all.
- */
-function clusterResult({ cluster }: Run): TargetResult[] {
-  if (cluster === null) return []
-  const within = cluster.figures.filter(({ chargeP99Ms }) => chargeP99Ms <= maxClusterMs)
-  const [best] = (within.length > 0 ? within : cluster.figures).toSorted(
-    (one, other) => other.perSecond - one.perSecond,
-  )
-  if (!best) return []
-  const { perSecond, chargeP99Ms, p99Ms } = best
-  return [
-    {
-      load: 'Ledger of three nodes, one hot account',
-      target: `holds and settles ≥ ${grouped(minClusterPerSecond)} per second, p99 of a charge ≤ ${maxClusterMs} ms`,
-      figure: `${grouped(perSecond)}, ${chargeP99Ms.toFixed(0)} ms (${p99Ms.toFixed(0)} ms with its hold)`,
-      met: perSecond >= minClusterPerSecond && chargeP99Ms <= maxClusterMs,
-    },
-  ]
-}
-
-function loadResult(run: Run, measured: MeasuredLoad, name: SubjectName): TargetResult[] {
-  const { measurement } = measured
-  const own = computeFigures(measured, name)
-  if (!own) return []
-  const title = run.subjects.find((subject) => subject.name === name)?.title ?? name
-  const result = (target: string, figure: string, met: boolean): TargetResult[] => [
-    {
-      load: name === 'sluice' ? measurement.title : `${measurement.title}: ${title}`,
-      target,
-      figure: own.invalid ?? figure,
-      met: met && own.invalid === undefined,
-    },
-  ]
-  const { targetRatio, targetAddedMs, targetNoFailure } = measurement
-  if (targetRatio !== undefined && own.ratio !== undefined) {
-    const base = measurement.base?.label ?? 'the baseline relay'
-    const target = `CPU per ${measurement.unit} ≤ ${targetRatio} × ${base}`
-    return result(target, `${own.ratio.toFixed(2)} ×`, own.ratio <= targetRatio)
-  }
-  if (targetAddedMs !== undefined) {
-    const maxAddedMs = targetAddedMs + run.sync.p50Ms
-    const added = addedLatencyMs(measured, name) ?? Infinity
-    const target = `adds ≤ ${maxAddedMs.toFixed(2)} ms to the median (${targetAddedMs} ms and one disk sync)`
-    return result(target, `${added.toFixed(2)} ms`, added <= maxAddedMs)
-  }
-  if (targetNoFailure) return result('no failures', 'none', true)
-  return []
+  memory: MemoryFigures[] | null
+  /** All groups were measured, so that the peaks of memory are those of the entire bench. */
+  isComplete: boolean
 }
 
 export function renderReport(run: Run): string {
@@ -111,15 +53,18 @@ export function renderReport(run: Run): string {
     '## Targets',
     '',
     ...table(
-      ['Load', 'Target', 'Measured', ''],
-      targetResults(run).map(({ load, target, figure, met }) => [
+      ['Load', 'What is measured', 'Required', 'Goal', 'Measured', ''],
+      targetResults(run).map(({ load, measure, required, goal, figure, result }) => [
         load,
-        target,
+        measure,
+        required,
+        goal,
         figure,
-        met ? 'met' : 'missed',
+        result,
       ]),
     ),
     '',
+    ...profileTables(run.measured),
     ...run.measured.flatMap((measured) => [
       `## ${measured.measurement.title}`,
       '',
@@ -130,34 +75,23 @@ export function renderReport(run: Run): string {
     ...(run.verification === null ? [] : verificationTable(run.verification)),
     ...clusterTable(run),
     ...(run.overload === null ? [] : overloadTable(run.overload)),
-    '## Memory',
-    '',
-    ...table(
-      ['', 'Peak resident memory over the entire run'],
-      [...run.peakRssBytes].map(([subject, bytes]) => [subject.title, `${Math.round(bytes / 2 ** 20)} MB`]),
-    ),
-    '',
-    ...howToRead(run),
+    ...memoryTable(run),
+    ...quotedGatewaysTable(),
+    ...readingGuide(run),
     '',
   ].join('\n')
 }
 
-export function describeMachine(run: Run): string {
-  const [first] = cpus()
-  return [
-    `${first?.model.trim() ?? 'unknown processor'}, ${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GB;`,
-    `Linux ${release()}; Node ${process.versions.node}; nginx ${run.nginx ?? 'not installed'};`,
-    `a disk sync of 4 KiB takes ${run.sync.p50Ms.toFixed(2)} ms (p50; p99 ${run.sync.p99Ms.toFixed(2)} ms).`,
-    `${run.workers} worker${run.workers === 1 ? '' : 's'} each; ${run.rounds} rounds of ${run.seconds} s.`,
-  ].join(' ')
-}
-
 function loadTable(run: Run, measured: MeasuredLoad): string[] {
-  const { unit, group, base } = measured.measurement
-  const latency = group === 'latency'
+  const { unit, base } = measured.measurement
+  const latency = measured.samples.has('direct')
   const stream = unit === 'chunk'
   const head = ['', `CPU µs per ${unit}`, `${unit}s/s per core`, `${unit}s/s measured`, 'p50 ms', 'p99 ms']
-  const last = latency ? 'added to p50, ms' : `× ${base?.label ?? 'baseline'}`
+  const last = [
+    `× ${base?.label ?? 'baseline'}`,
+    ...(latency ? ['added to p50, ms'] : []),
+    ...(stream ? ['chunks per read'] : []),
+  ]
   const rows = run.subjects.flatMap((subject) => {
     const figures = computeFigures(measured, subject.name)
     if (!figures) return []
@@ -165,89 +99,41 @@ function loadTable(run: Run, measured: MeasuredLoad): string[] {
       figures.invalid === undefined
         ? numbersOf(figures, subject.pid > 0)
         : [`invalid: ${figures.invalid}`, '', '', '', '']
-    const compared = latency ? addedLatencyMs(measured, subject.name)?.toFixed(2) : figures.ratio?.toFixed(2)
-    return [[subject.title, ...cells, compared ?? '', ...(stream ? [figures.chunksPerRead.toFixed(2)] : [])]]
+    const added = addedLatencyMs(measured, subject.name)
+    return [
+      [
+        subject.title,
+        ...cells,
+        subject.pid > 0 && figures.invalid === undefined ? optional(figures.ratio) : '',
+        ...(latency ? [optional(added)] : []),
+        ...(stream ? [hundredths(figures.chunksPerRead)] : []),
+      ],
+    ]
   })
-  return table([...head, last, ...(stream ? ['chunks per read'] : [])], rows)
+  return table([...head, ...last], rows)
 }
 
-function ledgerTable({ ledger }: Run): string[] {
-  if (ledger.length === 0) return []
-  const head = ['', 'CPU µs per request', 'requests/s measured', 'p50 ms', 'p99 ms']
-  const rows = ledger.map(({ inFlight, micros, perSecond, p50Ms, p99Ms }) => [
-    `${inFlight} in flight`,
-    micros.toFixed(1),
-    grouped(perSecond),
-    p50Ms.toFixed(2),
-    p99Ms.toFixed(2),
+function memoryTable({ memory }: Run): string[] {
+  if (memory === null) return []
+  const rows = memory.map(({ subject, idleMiB, peakMiB }) => [
+    subject.title,
+    grouped(idleMiB),
+    grouped(peakMiB),
   ])
-  return ['## Ledger only: hold and settle', '', ...table(head, rows), '']
+  const head = ['', 'MB, idle, 25 seconds after the start', 'MB, peak over the entire run']
+  return ['## Memory', '', ...table(head, rows), '']
 }
 
-function clusterTable({ cluster }: Run): string[] {
-  if (cluster === null) return []
-  const head = [
-    '',
-    'CPU µs per request: nodes',
-    'database',
-    'requests/s measured',
-    'p50 ms',
-    'p99 ms',
-    'p99 ms of the charge',
-  ]
-  const rows = cluster.figures.map(
-    ({ inFlight, nodeMicros, databaseMicros, perSecond, p50Ms, p99Ms, chargeP99Ms }) => [
-      `${inFlight} in flight`,
-      nodeMicros.toFixed(1),
-      databaseMicros.toFixed(1),
-      grouped(perSecond),
-      p50Ms.toFixed(2),
-      p99Ms.toFixed(2),
-      chargeP99Ms.toFixed(2),
-    ],
-  )
-  const { requests, entries, journal } = cluster.bytesPerRequest
-  const bytes = `Each request adds ${grouped(requests)} bytes to its table, ${grouped(entries)} to the entries and ${grouped(journal)} to the journal, including indexes.`
-  return ['## Ledger of three nodes: hold and settle on one account', '', ...table(head, rows), '', bytes, '']
+function optional(quartiles: Quartiles | undefined): string {
+  return quartiles ? withQuartiles(quartiles, hundredths) : ''
 }
 
 function numbersOf(figures: Figures, isMeasured: boolean): string[] {
-  const range = `${figures.lowestMicros.toFixed(0)}–${figures.highestMicros.toFixed(0)}`
   return [
-    isMeasured ? `${figures.micros.toFixed(1)} (${range})` : '',
+    isMeasured ? withQuartiles(figures.micros, (micros) => micros.toFixed(1)) : '',
     isMeasured ? grouped(figures.perCorePerSecond) : '',
     grouped(figures.perSecond),
     figures.p50Ms.toFixed(2),
     figures.p99Ms.toFixed(2),
-  ]
-}
-
-function howToRead(run: Run): string[] {
-  const workers = `${run.workers} worker${run.workers === 1 ? '' : 's'}`
-  return [
-    '## How to read and reproduce these results',
-    '',
-    '`npm run bench` takes some minutes and needs the machine for itself. `npm run bench -- --only 1kb,stream` measures some of the groups `1kb`, `40kb`, `stream`, `latency`, `256`, `formats`, `operations`, `ledger`, `verification`, `cluster` and `overload`. `--seconds`, `--rounds` and `--workers` change the rest, and `--data-dir` selects the disk. Only a complete run writes this page. nginx is skipped if it is not installed.',
-    '',
-    'In one run, all relays are measured in front of the same upstream on the same machine, over loopback and without TLS. They take turns: every load is measured on one after the other, then again, and the figures are medians over the rounds (with minimum and maximum in parentheses). Load generator and upstream are separate processes over raw sockets; their processor time does not count. Every response is compared byte by byte.',
-    '',
-    '- **nginx, plain proxy** forwards bytes with keep-alive on both sides: roughly the cost of the kernel.',
-    '- **baseline relay** (`bench/baseline-relay.ts`): node:http and undici `dispatch`, one key lookup, the body parsed, the model renamed and the body serialised again, the usage parsed and summed in memory; no limits, no ledger, no disk.',
-    '- **Sluice** runs as shipped: authentication, limits (set, but never reached), durable exact billing, and the default log level. After each load its ledger must verify, hold nothing and have charged every response to the nano; otherwise the row is invalid.',
-    '',
-    '- **CPU µs**: user and system time of the entire process tree and all its threads, per request or streamed chunk.',
-    '- **per core**: a million divided by that. **measured**: the throughput that the load generator measured, with everything on one machine.',
-    '- **p50, p99**: until the last byte of a non-streaming response, or the first event of a stream.',
-    '- **× baseline**: CPU relative to the baseline relay in the same round.',
-    '- **Translated**: upstreams with another API format, with the same text and usage. **× passthrough** is CPU relative to the product without translation in the same round.',
-    '- **Responses** and **Embeddings** are other operations with the same text and usage: Responses passed through, and translated from an upstream that only has chat completions; one embedding of 1,536 dimensions in base64.',
-    '- **added to p50**: relative to calling the upstream directly in the same round. A response is charged durably before its last byte is sent, and its hold is durable before the first byte. The sync of the hold is hidden behind the latency of the upstream, and shows if the upstream has none.',
-    '- **chunks per read**: 1.00 if each chunk reached the client individually; more if a relay was late and batched them.',
-    '- **Ledger only**: one worker thread holds and settles over the same channel to the authority as a relay’s worker, through the store to the disk, without HTTP and upstreams. p50 and p99 are from requesting the hold until the bill is on disk.',
-    '- **Ledger of three nodes**: the same on three processes over one PostgreSQL (with `fsync`), all for one account. Everything runs on this one machine, including the database. A charge is timed from when its cost is known until its bill is on disk. Afterwards the ledger must verify.',
-    '- **Verification**: what `sluice verify` does, over a SQLite file of requests that were held and settled one by one: two commits, one entry and one request row each.',
-    '- **Overload**: separate instances of the product with more connections than they can serve, next to connections that send one byte every ten seconds, and with streams whose upstream has fallen silent. Figures are medians over the rounds, in alternation.',
-    '- *1 KB* and *40 KB* are the sizes of the request body; non-streaming responses have about 1 KB.',
-    `- Each relay ran with ${workers}: Sluice’s worker threads (in addition to its threads for money and disk), nginx’s worker processes, the baseline relay’s threads.`,
   ]
 }

@@ -14,7 +14,16 @@ import { fileURLToPath } from 'node:url'
 
 import { freePort } from '../test/support/upstream/unreachable-addresses.ts'
 
-export type SubjectName = 'direct' | 'nginx' | 'baseline' | 'sluice' | 'anthropic' | 'gemini' | 'translated'
+export type SubjectName =
+  | 'direct'
+  | 'nginx'
+  | 'baseline'
+  | 'sluice'
+  | 'anthropic'
+  | 'gemini'
+  | 'translated'
+  | 'portkey'
+  | 'litellm'
 
 export interface Subject {
   readonly name: SubjectName
@@ -22,14 +31,20 @@ export interface Subject {
   readonly port: number
   /** The key that clients send: `Authorization: Bearer <key>`. */
   readonly key: string
+  /** Lines that clients add to the head of each request. */
+  readonly headers?: readonly string[]
   /** The model that clients request, unless it is the default. */
   readonly model?: string
+  /** Whether responses arrive byte for byte; default: for the default model. */
+  readonly isPassthrough?: boolean
   /** The root of its process tree. 0 for the upstream itself, whose cost is not measured. */
   readonly pid: number
   /**
    * Checks that this many more responses were charged since the last check. Throws if the balance differs.
    */
   checkCharged?(answers: number): Promise<void>
+  /** The number of durable commits so far. Its threads are measured one by one, too. */
+  countCommits?(): number
   /** Verifies the ledger. Throws if it does not verify or something is still held. */
   verify?(): Promise<void>
   stop(): Promise<void>
@@ -120,8 +135,12 @@ http {
 }
 
 /** Waits until the port accepts connections. */
-async function waitUntilListening(port: number, child: ChildProcess): Promise<void> {
-  for (let tries = 0; tries < 200 && child.exitCode === null; tries++) {
+export async function waitUntilListening(
+  port: number,
+  child: ChildProcess,
+  timeoutMs = 5_000,
+): Promise<void> {
+  for (const start = performance.now(); performance.now() - start < timeoutMs && child.exitCode === null;) {
     const socket = connect(port, '127.0.0.1')
     const open = await once(socket, 'connect').then(
       () => true,
@@ -134,7 +153,8 @@ async function waitUntilListening(port: number, child: ChildProcess): Promise<vo
   throw new Error(`${child.spawnargs.join(' ')} does not listen on ${port}`)
 }
 
-async function end(child: ChildProcess): Promise<void> {
+/** Asks a process to exit, and waits for it. */
+export async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const exited = once(child, 'exit')
   child.kill('SIGTERM')

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 
 import { writeLargeLedger } from '../src/engine/verification/large-ledger.fixture.ts'
 import { verifyInThread } from '../src/engine/verification/verify-thread.ts'
-import { grouped, table, type TargetResult } from './markdown.ts'
+import { grouped, table } from './markdown.ts'
+import { compare, single, type TargetResult } from './targets.ts'
 
 const requests = 1_000_000
 const maxSeconds = 10
@@ -27,12 +28,9 @@ export async function measureVerification(directory: string): Promise<Verificati
 }
 
 export function verificationResult({ entries, seconds }: VerificationFigures): TargetResult {
-  return {
-    load: `Verification of ${grouped(entries)} entries written one by one`,
-    target: `≤ ${maxSeconds} s`,
-    figure: `${seconds.toFixed(1)} s`,
-    met: seconds <= maxSeconds,
-  }
+  const load = `Verification of ${grouped(entries)} entries written one by one`
+  const format = (value: number): string => value.toFixed(1)
+  return compare({ load, measure: 'seconds', required: maxSeconds, format }, single(seconds))
 }
 
 export function verificationTable({ entries, seconds, cpuSeconds }: VerificationFigures): string[] {

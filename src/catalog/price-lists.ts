@@ -5,7 +5,7 @@
  * https://github.com/pydantic/genai-prices.
  */
 
-import { findProvider, type ModelInfo, type ModelPrice, type TieredPrices } from '@pydantic/genai-prices'
+import type { ModelInfo, ModelPrice, TieredPrices } from '@pydantic/genai-prices'
 import { formatAmount, parseAmount, formatPrice } from '../lib/money.ts'
 import type { PriceInput } from './price-input.ts'
 
@@ -181,9 +181,16 @@ function toListedModel(model: ModelInfo, ratePpm: number, date: string): ListedM
  * dollar in the platform's currency, in millionths; it may include a margin. `null`: no list for this
  * provider.
  */
-export function priceListOf(provider: string, ratePpm: number, date: string): ListedModel[] | null {
+export async function priceListOf(
+  provider: string,
+  ratePpm: number,
+  date: string,
+): Promise<ListedModel[] | null> {
   const providerId = Object.hasOwn(listIds, provider) ? listIds[provider] : undefined
-  const list = providerId === undefined ? undefined : findProvider({ providerId })
+  if (providerId === undefined) return null
+  // The lists take ten megabytes and are rarely needed, so they are loaded on first use.
+  const { findProvider } = await import('@pydantic/genai-prices')
+  const list = findProvider({ providerId })
   if (!list) return null
   return list.models.flatMap((model) => {
     const listed = model.deprecated === true ? null : toListedModel(model, ratePpm, date)

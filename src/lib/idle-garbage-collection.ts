@@ -34,7 +34,8 @@ function exposeGarbageCollector(): () => void {
 export function collectGarbageWhenIdle(checkEveryMs = 5000): void {
   const collect = exposeGarbageCollector()
   let last = performance.eventLoopUtilization()
-  let bytesAfterCollection = usedBytes()
+  // A start leaves garbage, too: collect it once, however little.
+  let bytesAfterCollection = -Infinity
   const check = (): void => {
     const now = performance.eventLoopUtilization()
     const { utilization } = performance.eventLoopUtilization(now, last)

@@ -34,9 +34,13 @@ type SeedModel = Omit<ReferenceModel, 'contextTokens' | 'priceSource'> & {
 }
 
 /** The reference models, or those of a provider's price list. */
-function availableModels({ from, rate }: SeedOptions): readonly SeedModel[] {
+async function availableModels({ from, rate }: SeedOptions): Promise<readonly SeedModel[]> {
   if (from === undefined) return referenceModels
-  const models = priceListOf(from, parseFactor(rate ?? '1', 'rate'), new Date().toISOString().slice(0, 10))
+  const models = await priceListOf(
+    from,
+    parseFactor(rate ?? '1', 'rate'),
+    new Date().toISOString().slice(0, 10),
+  )
   if (models === null)
     throw new UsageError(`No price list for ${from}. Price lists exist for ${listedProviders.join(', ')}.`)
   return models.map(({ id, contextTokens, prices, remarks }) => ({
@@ -48,9 +52,9 @@ function availableModels({ from, rate }: SeedOptions): readonly SeedModel[] {
   }))
 }
 
-function selectedModels(options: SeedOptions): readonly SeedModel[] {
+async function selectedModels(options: SeedOptions): Promise<readonly SeedModel[]> {
   const { only } = options
-  const models = availableModels(options)
+  const models = await availableModels(options)
   if (only === undefined) return models
   const unknown = only.filter((id) => !models.some((model) => model.id === id))
   if (unknown.length > 0) throw new UsageError(`Unknown models: ${unknown.join(', ')}.`)
@@ -101,7 +105,7 @@ async function planSeed(client: AdminClient, options: SeedOptions): Promise<Plan
   if (options.upstream !== undefined) {
     await client.call('GET', `/upstreams/${encodeURIComponent(options.upstream)}`)
   }
-  return selectedModels(options).map((model) => ({
+  return (await selectedModels(options)).map((model) => ({
     body: modelBody(model, options, names),
     priceSource: model.priceSource,
     exists: ids.has(model.id),

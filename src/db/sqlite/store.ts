@@ -45,10 +45,12 @@ type StoreThread = RemoteThread<StoreThreadServices<unknown>>
 /** Starts a thread of the store and opens it; rejects if it fails to start. */
 async function startStoreThread<OpenOptions>(
   module: string,
+  name: string,
   options: OpenOptions,
   listener: StoreEvents['events'],
 ): Promise<StoreThread> {
   const thread = openThread<StoreThreadServices<OpenOptions>>(new URL(module, import.meta.url), {
+    name,
     services: { events: listener },
   })
   void thread.ended.then((reason) => listener.failed(reason))
@@ -78,11 +80,17 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   }
   const writer = await startStoreThread<StoreThreadOptions>(
     './store-thread.ts',
+    'store',
     { path, maintenanceModule: maintenanceModule?.href ?? null, requestRetentionMs },
     listener,
   )
-  const startReader = (): Promise<StoreThread> => startStoreThread('./reader-thread.ts', path, listener)
-  const [reader, lookups, reporter] = await Promise.all([startReader(), startReader(), startReader()])
+  const startReader = (name: string): Promise<StoreThread> =>
+    startStoreThread('./reader-thread.ts', name, path, listener)
+  const [reader, lookups, reporter] = await Promise.all([
+    startReader('reader'),
+    startReader('lookups'),
+    startReader('reporter'),
+  ])
   isServing = true
   const portsForWorker = (): DbPorts => ({
     writer: openPort(writer),

@@ -34,9 +34,9 @@ export const priceListEndpoints = [
       }),
     },
     idOf: ({ id }) => id,
-    handle({ params: { provider }, query }) {
+    async handle({ params: { provider }, query }) {
       const ratePpm = parseFactor(query.rate ?? '1', 'rate')
-      const models = priceListOf(provider, ratePpm, new Date().toISOString().slice(0, 10))
+      const models = await priceListOf(provider, ratePpm, new Date().toISOString().slice(0, 10))
       if (models === null) {
         const message = `Price list not found. Available: ${listedProviders.join(', ')}.`
         throw apiError('not_found', { param: 'provider', message })
