@@ -15,7 +15,7 @@ import {
 } from '../src/db/postgres/postgres.fixture.ts'
 import { cpuMicros } from './cpu.ts'
 import { nodeProgram, type NodeSample, type NodeMessage } from './cluster-node.ts'
-import { median } from './figures.ts'
+import { median } from './quartiles.ts'
 import type { LedgerFixture } from './ledger.ts'
 import type { LedgerLoadRequest } from './ledger-load.ts'
 

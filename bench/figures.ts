@@ -6,18 +6,13 @@
 import { threadRoles, type ThreadMicros, type ThreadRole } from './cpu.ts'
 import type { Sample } from './measure.ts'
 import type { Measurement } from './plan.ts'
+import { median, quartiles, type Quartiles } from './quartiles.ts'
 import type { SubjectName } from './subjects.ts'
 
 /** The samples of one measurement, by subject, one per round. */
 export interface MeasuredLoad {
   measurement: Measurement
   samples: Map<SubjectName, Sample[]>
-}
-
-export interface Quartiles {
-  q1: number
-  median: number
-  q3: number
 }
 
 export interface Figures {
@@ -70,23 +65,6 @@ export function addedLatencyMs(measured: MeasuredLoad, subject: SubjectName): Qu
     return baseline ? [sample.p50Ms - baseline.p50Ms] : []
   })
   return added.length > 0 ? quartiles(added) : undefined
-}
-
-export function median(values: number[]): number {
-  return quantile(values, 0.5)
-}
-
-export function quartiles(values: number[]): Quartiles {
-  return { q1: quantile(values, 0.25), median: median(values), q3: quantile(values, 0.75) }
-}
-
-/** Between two values, interpolated linearly. NaN if there are none. */
-function quantile(values: number[], share: number): number {
-  const sorted = values.toSorted((left, right) => left - right)
-  const position = (sorted.length - 1) * share
-  const lower = sorted[Math.floor(position)] ?? NaN
-  const upper = sorted[Math.ceil(position)] ?? NaN
-  return lower + (upper - lower) * (position - Math.floor(position))
 }
 
 function threadsPerUnit(measured: MeasuredLoad, samples: Sample[]): ThreadMicros | undefined {

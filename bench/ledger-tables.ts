@@ -1,9 +1,10 @@
 /** The tables of the ledger on its own. */
 
+import type { ClusterRun } from './cluster.ts'
+import type { LedgerFigures } from './ledger.ts'
 import { grouped, table } from './markdown.ts'
-import type { Run } from './report.ts'
 
-export function ledgerTable({ ledger }: Run): string[] {
+export function ledgerTable(ledger: readonly LedgerFigures[]): string[] {
   if (ledger.length === 0) return []
   const head = ['', 'CPU µs per request', 'requests/s measured', 'p50 ms', 'p99 ms']
   const rows = ledger.map(({ inFlight, micros, perSecond, p50Ms, p99Ms }) => [
@@ -16,7 +17,7 @@ export function ledgerTable({ ledger }: Run): string[] {
   return ['## Ledger only: hold and settle', '', ...table(head, rows), '']
 }
 
-export function clusterTable({ cluster }: Run): string[] {
+export function clusterTable(cluster: ClusterRun | null): string[] {
   if (cluster === null) return []
   const head = [
     '',

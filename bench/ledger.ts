@@ -24,7 +24,7 @@ import { KeyUsage } from '../src/engine/key-usage.ts'
 import { RejectionRecorder } from '../src/engine/rejection-recorder.ts'
 import type { LedgerCalls, LedgerEvents } from '../src/engine/ledger-calls.ts'
 import type { WorkerLedger } from '../src/engine/worker-ledger.ts'
-import { median } from './figures.ts'
+import { median } from './quartiles.ts'
 import type { LedgerLoadRequest, LedgerLoad, LedgerSample } from './ledger-load.ts'
 
 const program = fileURLToPath(import.meta.url)

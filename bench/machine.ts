@@ -2,7 +2,7 @@
 
 import { cpus, release, totalmem } from 'node:os'
 
-import type { Run } from './report.ts'
+import type { Run } from './measured-run.ts'
 
 export function describeMachine(run: Run): string {
   const [first] = cpus()

@@ -7,12 +7,14 @@ import { describe, test } from 'node:test'
 import { resetConnection } from '../test/support/upstream/fault-injection.ts'
 import { respondWithError, respondWith } from '../test/support/upstream/scripted-responses.ts'
 import { startScriptedUpstream } from '../test/support/upstream/scripted-upstream.ts'
-import { quartiles, type MeasuredLoad } from './figures.ts'
+import { type MeasuredLoad } from './figures.ts'
+import { quartiles } from './quartiles.ts'
 import { measureLedger } from './ledger.ts'
 import { measure } from './measure.ts'
 import { buildPlan, type Measurement } from './plan.ts'
 import { startProduct } from './product.ts'
-import { renderReport, type Run } from './report.ts'
+import type { Run } from './measured-run.ts'
+import { renderReport } from './report.ts'
 import { resultsOf } from './results-file.ts'
 import { startUpstream } from './subjects.ts'
 import type { Subject } from './subjects.ts'
@@ -145,7 +147,7 @@ describe('benchmarks', () => {
     // A single worker has no thread of its own.
     const product = await startProduct({ upstreamPort: upstream.port, workers: 2, directory })
     t.after(() => product.stop())
-    const sample = await measure(product, { ...load, seconds: 0.5, kind: '1kb' })
+    const sample = await measure(product, { ...load, seconds: 2, kind: '1kb' })
     assert.equal(sample.invalid, undefined)
     const { main = 0, worker = 0, store = 0 } = sample.threads ?? {}
     assert.ok(main > 0 && worker > 0 && store > 0)

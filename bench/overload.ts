@@ -10,10 +10,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 import { rssBytes } from './cpu.ts'
-import { median, quartiles, type Quartiles } from './figures.ts'
+import { median, quartiles, type Quartiles } from './quartiles.ts'
 import { grouped, table } from './markdown.ts'
 import { measure, type Sample } from './measure.ts'
-import { briefly, type Extent } from './plan.ts'
+import { reducedExtent, type Extent } from './plan.ts'
 import { startProduct } from './product.ts'
 import type { IdleClientSettings } from './idle-clients.ts'
 import type { BenchEnvironment, Subject } from './subjects.ts'
@@ -61,7 +61,7 @@ export async function measureOverloads(
   return withOwnInstance(environment, 'overload', async (product) => {
     const run = { product, ...extent }
     await sampleOf(run, saturatingConnections, extent.seconds)
-    const slowHeaders = await measureSlowHeaders({ product, ...briefly(extent) })
+    const slowHeaders = await measureSlowHeaders({ product, ...reducedExtent(extent) })
     return { bytesPerIdleStream, ...slowHeaders, overload: await measureOverload(run) }
   })
 }

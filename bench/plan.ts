@@ -67,13 +67,13 @@ const sizes = { '1kb': '1 KB', '40kb': '40 KB' }
 const relays: SubjectName[] = ['nginx', 'baseline', 'sluice']
 
 /** For rows without a target of their own: fewer and shorter samples. */
-export function briefly({ seconds, rounds }: Extent): Extent {
+export function reducedExtent({ seconds, rounds }: Extent): Extent {
   return { seconds: seconds / 2, rounds: Math.max(1, Math.floor(rounds / 2)) }
 }
 
 /** All measurements of a run, in this order (streams as long as they take). */
 export function buildPlan(extent: Extent): Measurement[] {
-  const brief = briefly(extent)
+  const reduced = reducedExtent(extent)
   const warm: Measurement[] = [
     { ...nonStreaming('1kb', 64, extent), targetRatio: { required: 1.4, goal: 1 } },
     { ...nonStreaming('1kb', 8, extent), targetRatio: { required: 2.2, goal: 1.5 } },
@@ -82,7 +82,7 @@ export function buildPlan(extent: Extent): Measurement[] {
   ]
   return [
     ...warm,
-    nonStreaming('40kb', 8, brief),
+    nonStreaming('40kb', 8, reduced),
     { ...pacedStreams(extent), targetRatio: { required: 1, goal: 0.65 } },
     ...warm.map(afterStreams),
     firstSeconds(extent),
@@ -93,11 +93,11 @@ export function buildPlan(extent: Extent): Measurement[] {
       subjects: ['direct', ...relays],
       targetAddedMs: { required: 0.8, goal: 0.5 },
     },
-    { ...nonStreaming('1kb', 256, brief), group: '256', targetNoFailure: true },
-    translated(nonStreaming('1kb', 64, brief)),
-    { ...translated(pacedStreams(brief)), targetRatio: maxTranslatedRatio },
-    ...operations(brief),
-    ...peers(brief),
+    { ...nonStreaming('1kb', 256, reduced), group: '256', targetNoFailure: true },
+    translated(nonStreaming('1kb', 64, reduced)),
+    { ...translated(pacedStreams(reduced)), targetRatio: maxTranslatedRatio },
+    ...operations(reduced),
+    ...peers(reduced),
   ]
 }
 

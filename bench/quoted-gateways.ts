@@ -10,6 +10,8 @@ export interface QuotedGateways {
     /** Processor time per request with a body of that size, and per streamed chunk, in microseconds. */
     readonly micros: { readonly '1kb': number; readonly '40kb'?: number; readonly chunk?: number }
     readonly peakMb?: number
+    /** What else was measured. */
+    readonly notes?: string
     readonly does: { readonly en: string; readonly 'zh-CN': string }
   }[]
 }

@@ -1,17 +1,17 @@
 /** How to read and reproduce the results. */
 
-import { briefly, groups } from './plan.ts'
-import type { Run } from './report.ts'
+import { reducedExtent, groups } from './plan.ts'
+import type { Run } from './measured-run.ts'
 
 export function readingGuide({ workers, seconds, rounds }: Run): string[] {
-  const brief = briefly({ seconds, rounds })
+  const reduced = reducedExtent({ seconds, rounds })
   const workerCount = `${workers} worker${workers === 1 ? '' : 's'}`
   return [
     '## How to read and reproduce these results',
     '',
     `\`npm run bench\` takes about half an hour and needs the machine for itself. \`npm run bench -- --only 1kb,stream\` measures some of the groups ${groups.map((group) => `\`${group}\``).join(', ')}. \`--seconds\`, \`--rounds\` and \`--workers\` change the rest, and \`--data-dir\` selects the disk. \`--peers\` names a folder with other gateways; \`bench/peers.ts\` says how to install them. Only a complete run writes this page and \`performance.json\`, the same figures as data. nginx is skipped if it is not installed.`,
     '',
-    `In one run, all relays are measured in front of the same upstream on the same machine, over loopback and without TLS. They take turns: after a warm-up, every load is measured on one after the other, then again, and the figures are medians over the rounds, with quartiles in parentheses. A target is met if the worse quartile meets it. Translations, other operations, 256 connections, other gateways and the ledger on its own take fewer and shorter rounds (${brief.rounds} of ${brief.seconds} s). Load generator and upstream are separate processes over raw sockets; their processor time does not count. Every response is compared byte by byte.`,
+    `In one run, all relays are measured in front of the same upstream on the same machine, over loopback and without TLS. They take turns: after a warm-up, every load is measured on one after the other, then again, and the figures are medians over the rounds, with quartiles in parentheses. A target is met if the worse quartile meets it. Translations, other operations, 256 connections, other gateways and the ledger on its own take fewer and shorter rounds (${reduced.rounds} of ${reduced.seconds} s). Load generator and upstream are separate processes over raw sockets; their processor time does not count. Every response is compared byte by byte.`,
     '',
     '- **nginx, plain proxy** forwards bytes with keep-alive on both sides: roughly the cost of the kernel.',
     '- **baseline relay** (`bench/baseline-relay.ts`): node:http and undici `dispatch`, one key lookup, the body parsed, the model renamed and the body serialised again, the usage parsed and summed in memory; no limits, no ledger, no disk.',

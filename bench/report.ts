@@ -1,46 +1,19 @@
 /** Renders the measurements as Markdown: one table of targets, one table per load, and how to read them. */
 
 import { addedLatencyMs, computeFigures } from './figures.ts'
-import type { ClusterRun } from './cluster.ts'
-import type { Figures, MeasuredLoad, Quartiles } from './figures.ts'
-import type { SyncTimes } from './disk-sync.ts'
-import type { LedgerFigures } from './ledger.ts'
+import type { Figures, MeasuredLoad } from './figures.ts'
+import type { Quartiles } from './quartiles.ts'
 import { clusterTable, ledgerTable } from './ledger-tables.ts'
 import { describeMachine } from './machine.ts'
 import { grouped, table } from './markdown.ts'
-import { overloadTable, type OverloadFigures } from './overload.ts'
+import { overloadTable } from './overload.ts'
 import { profileTables } from './profile.ts'
+import type { Run } from './measured-run.ts'
 import { quotedGatewaysTable } from './quoted-gateways.ts'
 import { readingGuide } from './reading-guide.ts'
-import type { Subject } from './subjects.ts'
 import { targetResults } from './target-results.ts'
 import { hundredths, withQuartiles } from './targets.ts'
-import { verificationTable, type VerificationFigures } from './verification.ts'
-
-export interface MemoryFigures {
-  readonly subject: Subject
-  readonly idleMiB: number
-  readonly peakMiB: number
-}
-
-export interface Run {
-  date: string
-  seconds: number
-  rounds: number
-  workers: number
-  nginx: string | undefined
-  sync: SyncTimes
-  subjects: Subject[]
-  measured: MeasuredLoad[]
-  ledger: LedgerFigures[]
-  verification: VerificationFigures | null
-  /** Null: PostgreSQL is not installed, or the group was not selected. */
-  cluster: ClusterRun | null
-  overload: OverloadFigures | null
-  memory: MemoryFigures[] | null
-  /** All groups were measured, so that the peaks of memory are those of the entire bench. */
-  isComplete: boolean
-}
+import { verificationTable } from './verification.ts'
 
 export function renderReport(run: Run): string {
   return [
@@ -71,9 +44,9 @@ export function renderReport(run: Run): string {
       ...loadTable(run, measured),
       '',
     ]),
-    ...ledgerTable(run),
+    ...ledgerTable(run.ledger),
     ...(run.verification === null ? [] : verificationTable(run.verification)),
-    ...clusterTable(run),
+    ...clusterTable(run.cluster),
     ...(run.overload === null ? [] : overloadTable(run.overload)),
     ...memoryTable(run),
     ...quotedGatewaysTable(),

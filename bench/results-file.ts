@@ -1,8 +1,8 @@
 /** The figures of a run as data, for programs: docs/performance.json. */
 
 import { computeFigures } from './figures.ts'
-import type { Quartiles } from './figures.ts'
-import type { Run } from './report.ts'
+import type { Quartiles } from './quartiles.ts'
+import type { Run } from './measured-run.ts'
 import { targetResults } from './target-results.ts'
 import type { TargetResult } from './targets.ts'
 import { describeMachine } from './machine.ts'

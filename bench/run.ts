@@ -19,9 +19,10 @@ import type { MeasuredLoad } from './figures.ts'
 import { measureLedger } from './ledger.ts'
 import { measureOverloads } from './overload.ts'
 import { startPeers } from './peers.ts'
-import { briefly, buildPlan, groups, streamPaceMs, type Extent, type Group } from './plan.ts'
+import { reducedExtent, buildPlan, groups, streamPaceMs, type Extent, type Group } from './plan.ts'
 import { startProduct, translatingSubjects } from './product.ts'
-import { renderReport, type Run } from './report.ts'
+import type { Run } from './measured-run.ts'
+import { renderReport } from './report.ts'
 import { resultsOf } from './results-file.ts'
 import { measureInRounds } from './rounds.ts'
 import { nginxVersion, startBaselineRelay, startNginx, startUpstream } from './subjects.ts'
@@ -88,7 +89,7 @@ async function measureAll(
 ): Promise<Run> {
   const { directory, workers } = environment
   const isSelected = (group: Group): boolean => selected.includes(group)
-  const brief = briefly(extent)
+  const reduced = reducedExtent(extent)
   const sync = measureDiskSync(directory)
   const relays = await startSubjects(environment)
   subjects.push(...relays)
@@ -103,9 +104,11 @@ async function measureAll(
     const row = await measureInRounds(measurement, { environment, subjects, warmSeconds: extent.seconds })
     if (row) measured.push(row)
   }
-  const ledger = isSelected('ledger') ? await measureLedger(directory, brief.seconds, brief.rounds) : []
+  const ledger = isSelected('ledger') ? await measureLedger(directory, reduced.seconds, reduced.rounds) : []
   const verification = isSelected('verification') ? await measureVerification(directory) : null
-  const cluster = isSelected('cluster') ? await measureCluster(directory, brief.seconds, brief.rounds) : null
+  const cluster = isSelected('cluster')
+    ? await measureCluster(directory, reduced.seconds, reduced.rounds)
+    : null
   const overload = isSelected('overload') ? await measureOverloads(environment, extent) : null
   const isComplete =
     groups.every((group) => group === optionalGroup || isSelected(group)) &&

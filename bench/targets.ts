@@ -1,6 +1,6 @@
 /** Compares a figure with what it must reach. */
 
-import type { Quartiles } from './figures.ts'
+import type { Quartiles } from './quartiles.ts'
 
 /** `required` must be reached, `goal` is where to stop. */
 export interface Bounds {

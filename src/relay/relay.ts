@@ -3,7 +3,6 @@
  * passes through to the caller, the hold is settled durably, and only then the final events are sent. Whatever goes
  * wrong, the hold ends exactly once.
  */
-import { performance } from 'node:perf_hooks'
 import { apiError, asApiError } from '../errors.ts'
 import { formatAmount } from '../lib/money.ts'
 import { admit, replayResponse, requestHold } from './admission.ts'
@@ -209,11 +208,13 @@ class RelaySession implements ActiveRequest {
   async abandon(cause: unknown): Promise<void> {
     this.#failover.cancel()
     const error = asApiError(cause)
-    if (!this.#isSettled) {
-      const { status: httpStatus, code: errorCode } = error
-      await this.#settle(null, { httpStatus, outcome: 'failed', errorCode, finish: null, firstTokenMs: null })
+    const { status: httpStatus, code: errorCode } = error
+    const result = { httpStatus, outcome: 'failed', errorCode, finish: null, firstTokenMs: null } as const
+    try {
+      if (!this.#isSettled) await this.#settle(null, result)
+    } finally {
+      this.#pipeline?.fail(error)
     }
-    this.#pipeline?.fail(error)
   }
 
   /** The response to store for repeated requests. `bytes` null: it is too large. */

@@ -124,10 +124,10 @@ export class Channel<Services extends object, Batched extends object = object> {
     this.#services = services
     this.#handlers = (batched ?? {}) as Readonly<Record<string, Handler>>
     this.#keepsAlive = keepsAlive
-    // First, because what has already been sent arrives with the listener for other messages.
-    if (this.#port instanceof LocalPort) this.#port.on('batched', (message) => this.#onLocalBatched(message))
-    this.#port.on('message', (received) => this.#onMessage(received))
+    // What has already been sent arrives with the listener for messages, so it comes last.
     this.#port.on('close', () => this.close())
+    if (this.#port instanceof LocalPort) this.#port.on('batched', (message) => this.#onBatched(message))
+    this.#port.on('message', (received) => this.#onMessage(received))
     if (!keepsAlive) this.#port.unref()
     return this
   }
@@ -226,6 +226,7 @@ export class Channel<Services extends object, Batched extends object = object> {
   }
 
   #addToBatch(message: BatchedMessage): void {
+    if (this.#isClosed) return
     if (this.#port instanceof LocalPort) return this.#port.sendBatched(message)
     this.#batch.push(message)
     if (this.#isScheduled) return
@@ -234,6 +235,7 @@ export class Channel<Services extends object, Batched extends object = object> {
   }
 
   #send(message: ServiceMessage): void {
+    if (this.#isClosed) return
     if (message[0] !== 'call') return this.#port.postMessage(message)
     this.#port.postMessage(
       message,
@@ -253,17 +255,6 @@ export class Channel<Services extends object, Batched extends object = object> {
   #onBatched(message: BatchedMessage): void {
     if (message[0] === 'call') this.#onBatchedCall(message)
     else this.#onReply(message)
-  }
-
-  /** An error of a handler is not one of the caller: as in another thread, nothing catches it. */
-  #onLocalBatched(message: BatchedMessage): void {
-    try {
-      this.#onBatched(message)
-    } catch (error) {
-      process.nextTick(() => {
-        throw error
-      })
-    }
   }
 
   #onBatchedCall([, callId, method, args]: BatchedCall): void {

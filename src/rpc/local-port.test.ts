@@ -63,13 +63,16 @@ describe('LocalPort', () => {
     assert.deepEqual(notes, ['first', 'second', 'third', 'fourth'])
   })
 
-  test('closing – rejects the calls of both ends', async () => {
-    const { caller, serve } = connect()
+  test('closing – rejects the calls of both ends, and later ones do not arrive', async () => {
+    const { caller, notes, serve } = connect()
     const other = serve()
     const call = caller.proxy('books').never()
     other.close()
     await assert.rejects(call, ChannelClosedError)
     await assert.rejects(caller.callBatched('add', 1, 2), ChannelClosedError)
+    caller.sendBatched('note', 'late')
+    caller.send('books', 'note', 'late')
+    assert.deepEqual(notes, [])
   })
 
   test('error of a handler – is not thrown to its caller, but ends the process', () => {

@@ -35,9 +35,12 @@ export class LocalPort {
     this.#peer.#receive('batched', message)
   }
 
-  /** Both ends hear of it. */
+  /** Both ends hear of it, and nothing more. */
   close(): void {
-    for (const end of [this, this.#peer]) end.#receive('close', undefined)
+    for (const end of [this, this.#peer]) {
+      end.#receive('close', undefined)
+      if (end.#waiting === null) end.#listeners.clear()
+    }
   }
 
   /** A thread is kept alive by what else it does. */
@@ -47,6 +50,13 @@ export class LocalPort {
 
   #receive(event: string, message: unknown): void {
     if (this.#waiting !== null) return void this.#waiting.push(() => this.#receive(event, message))
-    this.#listeners.get(event)?.(message as never)
+    try {
+      this.#listeners.get(event)?.(message as never)
+    } catch (error) {
+      // Not an error of the sender: as in another thread, nothing catches it.
+      process.nextTick(() => {
+        throw error
+      })
+    }
   }
 }

@@ -1,3 +1,4 @@
+// @backend sqlite – reads only files
 /** The pictures of the READMEs show what the product and the stored results of the benchmark are now. */
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'

@@ -50,8 +50,8 @@ export interface WorkerService {
   applyCircuitChanges(changes: readonly CircuitChange[]): void
   addRejectedFields(records: readonly RejectedFieldRecord[]): void
   reloadCertificate(): void
-  /** Resolves when the port is open. */
-  listen(): Promise<void>
+  /** Opens the port. Resolves with null, or with the reason why it cannot. */
+  listen(): Promise<string | null>
   /** Stops listening; resolves when no request runs any more. */
   drain(): Promise<void>
   /** The grace period is over: aborts the running requests. */

@@ -66,7 +66,7 @@ function loadLocalWorker(): LoadedWorker {
   }
 }
 
-/** Loads the workers of a pool before the core is open, because loading their modules takes as long as opening it. */
+/** Loads the workers of a pool before the core is open: threads load their modules while this one opens it. */
 export function loadWorkers(count: number): LoadedWorker[] {
   if (count === 1) return [loadLocalWorker()]
   return Array.from({ length: count }, (_, index) => loadWorkerThread(index + 1))

@@ -49,6 +49,11 @@ function ignoreExit(error: unknown): void {
   if (!(error instanceof ChannelClosedError)) throw error
 }
 
+/** Why the worker cannot listen; null if it does. Rejects if it exits. */
+function openPort({ remote, failure }: PooledWorker): Promise<string | null> {
+  return Promise.race([remote.listen(), failure])
+}
+
 export class WorkerPool {
   readonly #deps: WorkerPoolDeps
   readonly #workers = new Map<number, PooledWorker>()
@@ -88,7 +93,8 @@ export class WorkerPool {
     const workers = [...this.#workers.values()]
     if (workers.length < this.#deps.config.workers) throw new Error('A worker exited before it listened.')
     this.#hasOpened = true
-    await Promise.all(workers.map(({ remote, failure }) => Promise.race([remote.listen(), failure])))
+    for (const problem of await Promise.all(workers.map(openPort)))
+      if (problem !== null) throw new Error(problem)
   }
 
   #use(worker: LoadedWorker, number: number): PooledWorker {
@@ -154,12 +160,19 @@ export class WorkerPool {
     }
   }
 
-  #onReady({ channel, remote }: PooledWorker): void {
+  #onReady(pooled: PooledWorker): void {
+    const { channel, worker } = pooled
     const { breakers } = this.#deps.core.health
     channel.send('worker', 'setState', this.#state)
     channel.send('worker', 'applyCircuitChanges', breakers.notClosed())
     channel.send('worker', 'addRejectedFields', this.#rejectedFields.all())
-    if (this.#hasOpened && !this.#isClosing) remote.listen().catch(ignoreExit)
+    if (!this.#hasOpened || this.#isClosing) return
+    const onProblem = (problem: string | null): void => {
+      if (problem === null) return
+      this.#deps.log.error({ why: problem }, 'worker failed')
+      void worker.terminate()
+    }
+    openPort(pooled).then(onProblem, () => undefined)
   }
 
   #broadcastRejectedField(record: RejectedFieldRecord): void {

@@ -2,6 +2,7 @@
  * A worker: the listener, the router, the relay. It has no state of its own: it can reload everything, and if its thread
  * exits, the main thread settles its requests.
  */
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '../../config.ts'
 import { openDb } from '../../db/open-db.ts'
 import type { WorkerDb } from '../../db/db.ts'
@@ -12,6 +13,7 @@ import { consoleListener } from '../../http/static-files.ts'
 import { Router } from '../../http/router.ts'
 import type { AppContext } from '../../http/app-context.ts'
 import { parseCidrs } from '../../lib/address-guard.ts'
+import { errorMessage } from '../../lib/error-message.ts'
 import { memoizeFor } from '../../lib/memoize-for.ts'
 import { defaultClientBounds, HttpClient } from '../../lib/http-client/http-client.ts'
 import { createLog, type Log } from '../../lib/log.ts'
@@ -40,6 +42,8 @@ import { RemoteLedger, type MainChannel } from './remote-ledger.ts'
 /** Requests with unknown keys ask the main thread at most this often. */
 const freshnessCacheMs = 200
 const drain = { tokens: 8192, ms: 30_000 }
+/** How often the end of a drain looks whether all requests are settled. */
+const settlementPollMs = 10
 
 interface WorkerContext extends WorkerDb {
   readonly config: Config
@@ -220,9 +224,12 @@ export async function startWorker(init: WorkerInit): Promise<void> {
       for (const record of records) rejectedFields.add(record)
     },
     reloadCertificate: listener.reloadCertificate,
-    listen: () => listener.open(),
+    listen: () => listener.open().then(() => null, errorMessage),
     async drain() {
       await listener.drain(() => relay.activeRequests.size === 0)
+      // Requests whose callers have left run without a connection. They, too, have the grace period, and are settled
+      // before the store closes.
+      while (relay.activeRequests.size > 0) await delay(settlementPollMs)
       rejections.flush()
       channel.flush()
     },
