@@ -1,5 +1,5 @@
 /**
- * The chart of CPU time per request in the READMEs: the relays of docs/performance.json, and those of bench/peers.json,
+ * The chart of CPU time per request in the READMEs: the relays of docs/performance.json, and those of bench/quoted-gateways.json,
  * which were measured on another machine and therefore have a panel of their own. `npm run bench` and
  * `npm run pictures` write it to docs/images/.
  */

@@ -1,4 +1,4 @@
-/** Gateways that were measured elsewhere (bench/peers.json), which the chart of the READMEs shows, too. */
+/** Gateways that were measured elsewhere (bench/quoted-gateways.json), which the chart of the READMEs shows, too. */
 import { readFileSync } from 'node:fs'
 import { table } from './markdown.ts'
 
@@ -17,7 +17,9 @@ export interface QuotedGateways {
 }
 
 export function readQuotedGateways(): QuotedGateways {
-  return JSON.parse(readFileSync(new URL('./peers.json', import.meta.url), 'utf8')) as QuotedGateways
+  return JSON.parse(
+    readFileSync(new URL('./quoted-gateways.json', import.meta.url), 'utf8'),
+  ) as QuotedGateways
 }
 
 export function quotedGatewaysTable(): string[] {

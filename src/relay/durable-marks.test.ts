@@ -9,7 +9,7 @@ interface PendingMark {
   readonly commit: PromiseWithResolvers<void>
 }
 
-/** Marks that are sent to a ledger, which commits them when it is told to. */
+/** Marks that are sent to a ledger, which commits them when the test asks for it. */
 class TestLedger {
   #pending: PendingMark[] = []
   #failures = 0

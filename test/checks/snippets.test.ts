@@ -31,22 +31,24 @@ describe('Blocks of code in the documentation', () => {
   }
 
   test('Checks – reject what does not exist', async () => {
-    const reject = async (language: string, code: string): Promise<void> => {
+    const wrong = [
+      ['sh', 'sluice key create ann@example.com --label laptop'],
+      ['sh', 'npx sluice model ad x'],
+      ['sh', 'docker compose exec one sluice account create'],
+      ['sh', 'npm run deploy'],
+      ['sh', 'BACKUP_EACH=1d npm start'],
+      ['sh', 'curl "$RELAY/api/admin/voucher" -d \'{"amount": "10"}\''],
+      ['sh', 'curl "$RELAY/api/admin/vouchers" -d \'{"amounts": "10"}\''],
+      ['sh', 'echo "'],
+      ['json', '{"a": …}'],
+      ['yaml', 'a: ['],
+      ['toml', 'a = b'],
+      ['ts', 'const a = ;'],
+    ] as const
+    for (const [language, code] of wrong) {
       const snippet = { page: 'README.md', line: 1, language, tag: 'check', code }
       await assert.rejects(async () => snippetChecks[language]?.(snippet), Error, code)
     }
-    await reject('sh', 'sluice key create ann@example.com --label laptop')
-    await reject('sh', 'npx sluice model ad x')
-    await reject('sh', 'docker compose exec one sluice account create')
-    await reject('sh', 'npm run deploy')
-    await reject('sh', 'BACKUP_EACH=1d npm start')
-    await reject('sh', 'curl "$RELAY/api/admin/voucher" -d \'{"amount": "10"}\'')
-    await reject('sh', 'curl "$RELAY/api/admin/vouchers" -d \'{"amounts": "10"}\'')
-    await reject('sh', 'echo "')
-    await reject('json', '{"a": …}')
-    await reject('yaml', 'a: [')
-    await reject('toml', 'a = b')
-    await reject('ts', 'const a = ;')
     assert.deepEqual(readShellCommands('A=1 b "c d" \'e\' > f && (g; h) # i\nexport J=K'), [
       { variables: ['A'], words: ['b', 'c d', 'e'] },
       { variables: [], words: ['g'] },
