@@ -5,6 +5,7 @@
  */
 import { dataSettings } from './config/data.ts'
 import { availabilitySettings, notificationSettings, processSettings } from './config/operation.ts'
+import { paymentSettings } from './config/payments.ts'
 import {
   urlList,
   bytes,
@@ -217,6 +218,7 @@ export const settings = {
   }),
   ...availabilitySettings,
   ...notificationSettings,
+  ...paymentSettings,
   ...processSettings,
   ...inGroup('Logging', {
     logLevel: {

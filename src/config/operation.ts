@@ -1,6 +1,14 @@
 /** Settings of operation: availability, notifications and the process. */
 import { availableParallelism } from 'node:os'
-import { cidrList, duration, inGroup, integer, InvalidSettingError, oneOf } from '../lib/setting-types.ts'
+import {
+  cidrList,
+  duration,
+  flag,
+  inGroup,
+  integer,
+  InvalidSettingError,
+  oneOf,
+} from '../lib/setting-types.ts'
 
 const defaultTimezone = 'Asia/Shanghai'
 
@@ -40,12 +48,7 @@ export const availabilitySettings = inGroup('Availability', {
   statusPage: {
     env: 'STATUS_PAGE',
     doc: 'The public status page `/status`, with `/status.json` and `/status.rss`: the state of the listed models, their last 90 days, and incidents.',
-    allowed: '`1` or `0`',
-    defaultText: '1',
-    read(text: string | undefined): boolean {
-      if (text !== undefined && text !== '1' && text !== '0') throw new InvalidSettingError()
-      return text !== '0'
-    },
+    ...flag('1'),
   },
 })
 

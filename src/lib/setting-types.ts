@@ -26,6 +26,7 @@ export type Group =
   | 'Upstreams'
   | 'Availability'
   | 'Notifications'
+  | 'Payments'
   | 'Process'
   | 'Logging'
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -179,7 +180,7 @@ export function serverUrl(text: string | undefined, prefix: RegExp): string | nu
   return text
 }
 
-function splitList(text = ''): string[] {
+export function splitList(text = ''): string[] {
   return text.split(/[\s,]+/).filter((part) => part !== '')
 }
 
@@ -189,6 +190,18 @@ export function urlList(text: string | undefined): string[] {
     if (!URL.canParse(part) || !/^https?:/.test(part)) throw new InvalidSettingError()
     return part.replace(/\/+$/, '').replace(/\/v1$/, '')
   })
+}
+
+/** On or off. */
+export function flag(defaultText: '0' | '1') {
+  return {
+    allowed: '`1` or `0`',
+    defaultText,
+    read(text: string | undefined): boolean {
+      if (text !== undefined && text !== '1' && text !== '0') throw new InvalidSettingError()
+      return (text ?? defaultText) === '1'
+    },
+  }
 }
 
 export const secret = {

@@ -2,10 +2,10 @@
  * Sends one message to one channel: by SMTP, or by one HTTP request to an allowed address. Redirects are not
  * followed, and only the beginning of the response is read.
  */
-import type { Agent } from 'undici'
 import type { ChannelKind } from '../db/schema/schema.ts'
-import { upstreamUrlProblem, createGuardedLookup, type Cidr } from '../lib/address-guard.ts'
+import type { Cidr } from '../lib/address-guard.ts'
 import type { EmailSender } from '../lib/email.ts'
+import { GuardedHttp } from '../lib/guarded-http.ts'
 import {
   httpChannels,
   type HttpResponse,
@@ -35,45 +35,22 @@ const maxProblemLength = 300
 
 /** Sends HTTP requests to addresses that are checked when connecting. */
 export class HttpSender implements AsyncDisposable {
-  #agent: Agent | null = null
-  readonly #allow: readonly Cidr[]
+  readonly #http: GuardedHttp
 
   constructor(allow: readonly Cidr[]) {
-    this.#allow = allow
+    this.#http = new GuardedHttp(allow, timeoutMs)
   }
 
   /** Throws if there was no response. */
-  async post({ url, headers, body }: HttpRequest): Promise<HttpResponse & { retryAfterMs: number | null }> {
-    // A literal IP address is never looked up, so the guarded lookup does not see it.
-    const forbidden = upstreamUrlProblem(url, this.#allow)
-    if (forbidden !== null) throw new Error(forbidden)
-    const { Agent, request } = await import('undici')
-    this.#agent ??= new Agent({
-      connect: { lookup: createGuardedLookup(this.#allow), timeout: timeoutMs },
-      keepAliveTimeout: 10_000,
-      headersTimeout: timeoutMs,
-      bodyTimeout: timeoutMs,
-    })
-    const signal = AbortSignal.timeout(timeoutMs)
-    const options = { method: 'POST', headers, body, dispatcher: this.#agent, signal } as const
-    const response = await request(url, options)
-    const chunks: Buffer[] = []
-    let size = 0
-    for await (const chunk of response.body) {
-      chunks.push(chunk as Buffer)
-      size += (chunk as Buffer).length
-      if (size > maxResponseBytes) break
-    }
-    const seconds = Number(response.headers['retry-after'])
-    return {
-      status: response.statusCode,
-      body: Buffer.concat(chunks).toString().slice(0, maxResponseBytes),
-      retryAfterMs: seconds > 0 ? seconds * 1000 : null,
-    }
+  async post(request: HttpRequest): Promise<HttpResponse & { retryAfterMs: number | null }> {
+    const sent = { ...request, method: 'POST', maxBytes: maxResponseBytes } as const
+    const { status, headers, body } = await this.#http.request(sent)
+    const seconds = Number(headers['retry-after'])
+    return { status, body: body.toString(), retryAfterMs: seconds > 0 ? seconds * 1000 : null }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#agent?.destroy()
+    await this.#http[Symbol.asyncDispose]()
   }
 }
 

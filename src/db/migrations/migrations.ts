@@ -17,6 +17,7 @@ import { channels } from './0010-channels.ts'
 import { consoleTables } from './0011-console.ts'
 import { promotions } from './0012-promotions.ts'
 import { additions } from './0013-additions.ts'
+import { payments } from './0014-payments.ts'
 
 export const migrations: readonly Migration[] = [
   initialSchema,
@@ -32,4 +33,5 @@ export const migrations: readonly Migration[] = [
   consoleTables,
   promotions,
   ...additions,
+  payments,
 ]

@@ -18,6 +18,7 @@ import type { UpstreamCredentialsTable } from './tables/catalog.ts'
 import type { ConsoleTables } from './tables/console.ts'
 import type { LedgerTables } from './tables/ledger.ts'
 import type { NotificationTables } from './tables/notifications.ts'
+import type { PaymentTables } from './tables/payments.ts'
 import type { PromotionTables } from './tables/promotions.ts'
 import type { UsageTables } from './tables/usage.ts'
 import type { UserTables } from './tables/users.ts'
@@ -26,6 +27,7 @@ export type * from './tables/availability.ts'
 export type * from './tables/catalog.ts'
 export type * from './tables/ledger.ts'
 export type * from './tables/notifications.ts'
+export type * from './tables/payments.ts'
 export type * from './tables/promotions.ts'
 export type * from './tables/usage.ts'
 
@@ -191,6 +193,7 @@ export interface Schema
     ConsoleTables,
     LedgerTables,
     NotificationTables,
+    PaymentTables,
     PromotionTables,
     UsageTables,
     UserTables {
@@ -224,6 +227,16 @@ const tablesOfModules = {
   ],
   health: ['objectives', 'incidents', 'incident_posts', 'public_addresses'],
   ledger: ['vouchers', 'credit_orders', 'promotions', 'trial_grants'],
+  payments: [
+    'payment_orders',
+    'payments',
+    'payment_refunds',
+    'payment_rates',
+    'payment_disputes',
+    'payment_runs',
+    'payment_differences',
+    'auto_recharges',
+  ],
   limits: ['attempts'],
   notifications: ['notices', 'notice_preferences', 'channels', 'deliveries', 'outbox', 'announcements'],
   usage: [

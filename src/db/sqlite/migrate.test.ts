@@ -38,7 +38,7 @@ describe('migrateSqlite', () => {
     assert.deepEqual(tables.toSorted(), [...Object.keys(owners), 'schema_version'].toSorted())
   })
 
-  test('money columns – end in _nanos', (t) => {
+  test('money columns – end in _nanos, or in _minor for a payment provider’s units', (t) => {
     const database = openEmptyDatabase(t)
     migrateSqlite(database)
     const columns = database
@@ -49,7 +49,8 @@ describe('migrateSqlite', () => {
     assert.ok(
       columns.every(
         (column) =>
-          !/amount|balance|cost|cap_/.test(String(column['col'])) || String(column['col']).endsWith('_nanos'),
+          !/amount|balance|cost|cap_/.test(String(column['col'])) ||
+          /_(nanos|minor)$/.test(String(column['col'])),
       ),
     )
   })

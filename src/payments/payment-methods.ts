@@ -1,0 +1,25 @@
+/** The payment methods that are configured, in the order of `PAYMENT_METHODS`. */
+import type { Config } from '../config.ts'
+import { methodNames, type MethodName, type PaymentMethod } from './payment-method.ts'
+import type { ProviderHttp } from './provider-http.ts'
+
+export interface PaymentMethodDeps {
+  readonly config: Config
+  readonly http: ProviderHttp
+  readonly now: () => number
+}
+
+/** null: not configured. Throws a `ConfigError` naming the setting that is missing if it is half configured. */
+type MethodFactory = (deps: PaymentMethodDeps) => PaymentMethod | null
+
+/** One line per method. */
+const factories: Partial<Record<MethodName, MethodFactory>> = {}
+
+export type PaymentMethods = ReadonlyMap<MethodName, PaymentMethod>
+
+/** Asks no provider. Throws a `ConfigError` if a method is half configured. */
+export function createPaymentMethods(deps: PaymentMethodDeps): PaymentMethods {
+  const order = [...new Set([...deps.config.paymentMethods, ...methodNames])]
+  const methods = order.map((name) => factories[name]?.(deps) ?? null).filter((method) => method !== null)
+  return new Map(methods.map((method) => [method.name, method]))
+}
