@@ -55,19 +55,3 @@ export async function recordFirstPayment(
     }
   }
 }
-
-/**
- * Accounts that have paid according to their entries, but whose first payment was not recorded because of a
- * crash.
- */
-export async function accountsMissingFirstPayment(db: Db, paidSources: readonly string[]): Promise<string[]> {
-  const query = sql
-    .selectFrom('entries')
-    .innerJoin('accounts', 'accounts.id', 'entries.account_id')
-    .select('accounts.id')
-    .distinct()
-    .where('entries.reason', 'is not', null)
-    .where('entries.source', 'in', [...paidSources])
-    .where('accounts.first_paid_at', 'is', null)
-  return (await db.report(query)).map((row) => row.id)
-}

@@ -33,7 +33,7 @@ export interface Core {
   readonly state: Pick<LedgerState, 'holds' | 'overrun'>
   readonly commits: { readonly durable: number; readonly isAdmitting: boolean; readonly latency: Histogram }
   readonly authority: Authority
-  readonly credits: Pick<Credits, 'enter' | 'enterWithId' | 'endTrial'>
+  readonly credits: Pick<Credits, 'enter' | 'enterWithId' | 'endTrial' | 'takeBack'>
   /** The health of upstreams as this node sees it. */
   readonly health: UpstreamHealth
   /** Writes, with the next commit, the row of a call that had no hold: a rejected one, or one that no caller requested. */

@@ -2,23 +2,23 @@
  * Credits, on the main thread. Vouchers, promotions and refunds are written together with a credit order; this service
  * enters each order into the ledger once, including those that a crash left behind. It also records first payments.
  */
-import {
-  recordFirstPayment,
-  accountsMissingFirstPayment,
-  type TierChange,
-} from '../accounts/first-payment.ts'
+import { recordFirstPayment, type TierChange } from '../accounts/first-payment.ts'
 import type { Change } from '../db/change.ts'
 import type { Statement } from '../db/statement.ts'
 import { apiError, ApiError } from '../errors.ts'
 import type { CreditReceipt, CreditRequest } from './credits.ts'
 import type { VoucherReceipt } from '../ledger/credits/vouchers.ts'
 import {
+  accountsMissingFirstPayment,
+  countsAsPayment,
+  type EnteredCredit,
+} from '../ledger/credits/counted-credits.ts'
+import {
   creditOrderById,
   markCreditOrderEntered,
   openCreditOrders,
   type OrderedCredit,
 } from '../ledger/credits/credit-orders.ts'
-import type { CreditKind } from '../ledger/events.ts'
 import { claimVoucher } from '../ledger/credits/vouchers.ts'
 import { insertNotification } from '../notifications/notifications.ts'
 import type { Log } from '../lib/log.ts'
@@ -33,8 +33,6 @@ export interface CreditServiceDeps {
   readonly publishChanges: (changes: readonly Change[]) => Promise<void>
 }
 
-/** Sources of credits that are payments: the first of them may change the account's tier. */
-const paidSources: readonly CreditKind[] = ['payment', 'voucher']
 const reconcileEveryMs = 60_000
 const ordersPerBatch = 500
 
@@ -51,7 +49,7 @@ export class CreditService {
   /** Enters a credit of an operator. */
   async credit(order: CreditRequest): Promise<CreditReceipt> {
     const receipt = await this.#deps.core.credits.enter(order)
-    await this.#onCreditEntered(order.account, order.source)
+    await this.#onCreditEntered(order.account, { ...receipt, source: order.source })
     return receipt
   }
 
@@ -83,13 +81,13 @@ export class CreditService {
     const { credits, store } = this.#deps.core
     const receipt = await credits.enterWithId(id, { account, amount: amountNanos, source, reason })
     await markCreditOrderEntered(store.db, id, Date.now())
-    await this.#onCreditEntered(account, source)
+    await this.#onCreditEntered(account, { ...receipt, source })
     return receipt
   }
 
   /** Records a first payment, which may change the tier. The credit is valid even if that fails. */
-  async #onCreditEntered(account: string, source: CreditKind): Promise<void> {
-    if (!paidSources.includes(source)) return
+  async #onCreditEntered(account: string, credit: EnteredCredit): Promise<void> {
+    if (!countsAsPayment(credit)) return
     if ((this.#deps.core.directory.account(account)?.firstPaidAt ?? null) !== null) return
     try {
       await this.#recordFirstPayment(account)
@@ -127,8 +125,7 @@ export class CreditService {
       await this.#applyOrder(order).catch((error: unknown) => failures.push(error))
     }
     if (this.#mayHaveMissedPayers) {
-      for (const account of await accountsMissingFirstPayment(db, paidSources))
-        await this.#recordFirstPayment(account)
+      for (const account of await accountsMissingFirstPayment(db)) await this.#recordFirstPayment(account)
       this.#mayHaveMissedPayers = false
     }
     await expireTrialCredits(this.#deps.core, Date.now())

@@ -5,6 +5,7 @@
 import { apiError } from '../errors.ts'
 import type { CreditKind } from '../ledger/events.ts'
 import type { TrialEndResult } from '../ledger/transaction.ts'
+import type { TakeBackOperation, TakeBackResult } from '../ledger/take-back.ts'
 import type { TrialEnd } from '../ledger/end-trial.ts'
 import { formatAmount } from '../lib/money.ts'
 import type { LedgerStore } from './ledger-store.ts'
@@ -17,6 +18,11 @@ export interface CreditRequest {
   readonly reason: string
   readonly source: CreditKind
   readonly idempotencyKey: string
+}
+
+export interface TakeBackRequest extends Omit<TakeBackOperation, 'at' | 'reason'> {
+  /** Text of the entries. Default: that it is a refund, with its id. */
+  readonly reason?: string
 }
 
 export interface CreditReceipt {
@@ -51,7 +57,7 @@ export class Credits {
     const credit = { id, at: this.#now(), account, amount, source, reason }
     const keepsOverrun = amount > 0n && (await this.#store.keepsOverruns())
     const operation = { kind: 'credit', credit, keepsOverrun } as const
-    const result = requireStored(await this.#store.enterCredit(id, operation))
+    const result = requireStored(await this.#store.enterCredit(operation))
     if (result.kind === 'too-much') {
       const message = `At most ${formatAmount(result.free)} can be taken back.`
       throw apiError('conflict', { param: 'amount', message })
@@ -65,14 +71,24 @@ export class Credits {
       throw apiError('conflict', { param: 'idempotency_key', message })
     }
     const isNew = result.kind === 'entered'
-    if (isNew && source !== 'refund') this.#spendNotifications.onCredited(account, id, amount)
+    if (isNew) this.#spendNotifications.onCredited(account, { id, amount, source })
     return { id, amount, balance: result.balance, isNew }
   }
 
   /** Takes back the remainder of a trial credit; resolves when it is durable. */
   async endTrial(end: Omit<TrialEnd, 'at'>): Promise<TrialEndResult> {
     const at = this.#now()
-    return requireStored(await this.#store.enterCredit(end.id, { kind: 'trial', end: { ...end, at } }))
+    return requireStored(await this.#store.enterCredit({ kind: 'trial', end: { ...end, at } }))
+  }
+
+  /**
+   * Takes back what a payment and its bonus brought, once under its id; resolves when it is durable. A repetition answers
+   * what was taken then.
+   */
+  async takeBack(request: TakeBackRequest): Promise<TakeBackResult> {
+    const { reason = `Refund ${request.id}`, ...fields } = request
+    const takeBack = { ...fields, reason, at: this.#now() }
+    return requireStored(await this.#store.enterCredit({ kind: 'takeBack', takeBack }))
   }
 }
 

@@ -4,7 +4,13 @@
  */
 import type { Denial } from '../ledger/caps.ts'
 import type { LedgerState, Owner } from '../ledger/state.ts'
-import type { ClaimConflict, Operation, OperationKind, Results } from '../ledger/transaction.ts'
+import type {
+  ClaimConflict,
+  CreditingKind,
+  Operation,
+  OperationKind,
+  Results,
+} from '../ledger/transaction.ts'
 
 /** The result of an operation: now, or, if it has to wait, a promise of it. `null`: the store is unavailable. */
 export type Decided<Result> = Result | Promise<Result | null>
@@ -23,9 +29,8 @@ export interface LedgerStore {
   check(operation: Operation<'hold'>): Denial | ClaimConflict | 'unavailable' | null
   decide<Kind extends OperationKind>(operation: Operation<Kind> & Operation): Decided<Results[Kind]>
   mark(operation: Operation<'mark'>): Decided<undefined>
-  /** Loads the credit with this id if necessary. Resolves when the result is durable. */
-  enterCredit<Kind extends 'credit' | 'trial'>(
-    id: string,
+  /** Loads the credits that it may have entered before. Resolves when the result is durable. */
+  enterCredit<Kind extends CreditingKind>(
     operation: Operation<Kind> & Operation,
   ): Promise<Results[Kind] | null>
   /** Whether nodes of an earlier release run, which cannot read that a credit ends the restrictions of an overrun. */

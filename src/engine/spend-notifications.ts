@@ -5,11 +5,10 @@
  */
 import type { Directory } from '../accounts/directory.ts'
 import type { Db } from '../db/db.ts'
-import { sql } from '../db/schema/schema.ts'
 import type { CapName, Caps, Denial } from '../ledger/caps.ts'
 import type { PeriodEnds } from '../ledger/periods.ts'
 import type { ClaimConflict } from '../ledger/transaction.ts'
-import { books } from '../ledger/entries.ts'
+import { countsAsLastCredit, lastCreditOf, type EnteredCredit } from '../ledger/credits/counted-credits.ts'
 import { accountOwner, keyOwner, ownerOf, type LedgerState, type Owner } from '../ledger/state.ts'
 import { formatAmount } from '../lib/money.ts'
 import { capPeriod, raiseNotification, type NotificationInput } from '../notifications/notifications.ts'
@@ -79,21 +78,6 @@ const maxPending = 10_000
 const maxNotified = 100_000
 const maxAccounts = 100_000
 
-/** The last credit of an account, except refunds. */
-async function lastCreditOf(db: Db, account: string): Promise<LastCredit> {
-  const query = sql
-    .selectFrom('entries')
-    .select(['ref', 'amount_nanos'])
-    .where('account_id', '=', account)
-    .where('reason', 'is not', null)
-    .where('debit', '=', books.funding)
-    .where('source', '!=', 'refund')
-    .orderBy('id', 'desc')
-    .limit(1)
-  const row = await db.first(query)
-  return row ? { ref: row.ref ?? '', tenth: row.amount_nanos / 10n } : noCredit
-}
-
 export class SpendNotifications {
   readonly #deps: SpendNotificationsDeps
   /** `null`: being loaded. */
@@ -140,8 +124,9 @@ export class SpendNotifications {
   }
 
   /** A credit was entered. */
-  onCredited(account: string, ref: string, nanos: bigint): void {
-    if (nanos > 0n) this.#credits.set(account, { ref, tenth: nanos / 10n })
+  onCredited(account: string, credit: EnteredCredit): void {
+    if (!countsAsLastCredit(credit)) return
+    this.#credits.set(account, { ref: credit.id, tenth: credit.amount / 10n })
   }
 
   /** Writes what is pending, at the end of the process. */
@@ -218,7 +203,8 @@ export class SpendNotifications {
     lastCreditOf(db, account).then(
       (credit) => {
         // A credit that was entered in the meantime is newer.
-        if (this.#credits.get(account) === null) this.#credits.set(account, credit)
+        const last = credit ? { ref: credit.ref, tenth: credit.nanos / 10n } : noCredit
+        if (this.#credits.get(account) === null) this.#credits.set(account, last)
         this.#checkBalance(account, ownerOf(state, accountOwner(account)))
       },
       () => this.#credits.delete(account),

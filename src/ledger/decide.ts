@@ -10,11 +10,14 @@ import type { Caps } from './caps.ts'
 import { endTrial } from './end-trial.ts'
 import type { IdempotencyClaim } from './events.ts'
 import * as ledger from './operations.ts'
+import { paybackIds } from './payback-ids.ts'
 import { reopen } from './reopen.ts'
 import { expiredOutcome, requestRow } from './request-row.ts'
 import { accountOwner, claimId, keyOwner, modelOwner, ownerOf, type Hold } from './state.ts'
+import { takeBack as takeMoneyBack, type TakeBackResult } from './take-back.ts'
 import type {
   ClaimConflict,
+  CreditingKind,
   CreditResult,
   LedgerTransaction,
   Operation,
@@ -38,6 +41,19 @@ export function ownersOfHold({ account, key, model, caps }: ledger.HoldOperation
   const owners = [accountOwner(account), keyOwner(key)]
   if (hasModelDailyLimit(caps)) owners.push(modelOwner(account, model))
   return owners
+}
+
+/** The credits that an operation enters, and whose they are. */
+export function creditsOf(operation: Operation<CreditingKind>): {
+  readonly account: string
+  readonly ids: readonly string[]
+} {
+  if (operation.kind === 'takeBack') {
+    const { id, account } = operation.takeBack
+    return { account, ids: Object.values(paybackIds(id)) }
+  }
+  const { id, account } = operation.kind === 'credit' ? operation.credit : operation.end
+  return { account, ids: [id] }
 }
 
 /** Why a request may not use its `Idempotency-Key`; `null`: it may. */
@@ -182,6 +198,16 @@ function trial(transaction: LedgerTransaction, { end }: Operations['trial']): Tr
   return { taken: -event.amount, isDone }
 }
 
+function takeBack(
+  transaction: LedgerTransaction,
+  { takeBack: operation }: Operations['takeBack'],
+): TakeBackResult {
+  const { events, result } = takeMoneyBack(transaction.state, operation)
+  const { account } = operation
+  for (const event of events) transaction.addEvent(event, [accountOwner(account)], account)
+  return result
+}
+
 function reopenPeriods(transaction: LedgerTransaction, { reopening }: Operations['reopen']): undefined {
   transaction.addEvent(reopen(transaction.state, reopening), [reopening.id], '')
 }
@@ -192,7 +218,7 @@ type Rules = {
     operation: Operations[Kind],
   ) => Results[Kind]
 }
-const rules: Rules = { hold, extend, mark, settle, expire, credit, trial, reopen: reopenPeriods }
+const rules: Rules = { hold, extend, mark, settle, expire, credit, trial, takeBack, reopen: reopenPeriods }
 
 /** Decides one operation: changes the state, and adds events and rows to the commit. Repeating an operation is harmless. */
 export function decide<Kind extends OperationKind>(

@@ -68,10 +68,10 @@ export interface Settled extends EventOf<'settled'> {
 export type Released = EventOf<'released'>
 
 /**
- * Where money came from: an operator's credit, a payment, a promotion, a voucher, the refund of a request, or
- * the demo.
+ * Where money came from: an operator's credit, a payment, what is given on top of one or for an invitation, a promotion, a
+ * voucher, the refund of a request, or the demo.
  */
-export type CreditKind = 'credit' | 'payment' | 'trial' | 'voucher' | 'refund' | 'demo'
+export type CreditKind = 'credit' | 'payment' | 'bonus' | 'trial' | 'voucher' | 'refund' | 'demo'
 
 /** Money was credited, or debited if `amount` is negative. */
 export interface Credited extends EventOf<'credited'> {

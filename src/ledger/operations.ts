@@ -29,6 +29,7 @@ import type {
 } from './events.ts'
 import { boundOf, feesOfCalls, maxCostOf } from './cost-bound.ts'
 import { costOf, type Price, type Usage } from './price.ts'
+import { isPayback } from './payback-ids.ts'
 import { sizeOfExtension, sizeOfHold, type HoldOptions } from './holds.ts'
 import { toValidText } from '../lib/valid-text.ts'
 import { accountOwner, claimId, keyOwner, modelOwner, ownerOf, type Hold, type LedgerState } from './state.ts'
@@ -268,6 +269,8 @@ export function credit(
   if (operation.amount < 0n && balance < owner.held) return 'too-much'
   if (balance > maxBalance) return 'too-large'
   const { kind, at, account, amount, source } = { kind: 'credited', ...operation } as const
-  const endsOverrun = owner.overran && amount > 0n && !keepsOverrun ? true : undefined
+  // What is given back was the account's before: it restores the state exactly.
+  const isNewMoney = amount > 0n && !isPayback(id)
+  const endsOverrun = owner.overran && isNewMoney && !keepsOverrun ? true : undefined
   return applied(state, { kind, id, at, account, amount, source, reason, endsOverrun })
 }

@@ -7,6 +7,7 @@ import type { CreditOperation, ExtendOperation, GrantedHold, HoldOperation } fro
 import type { Price, Usage } from './price.ts'
 import type { Reopening } from './reopen.ts'
 import type { RequestOutcome } from './request-row.ts'
+import type { TakeBackOperation, TakeBackResult } from './take-back.ts'
 import type { Hold, LedgerState } from './state.ts'
 
 /** What a store has loaded, and the commit that it prepares. */
@@ -96,10 +97,13 @@ export interface Operations {
     readonly keepsOverrun?: boolean
   }
   readonly trial: { readonly end: TrialEnd }
+  readonly takeBack: { readonly takeBack: TakeBackOperation }
   readonly reopen: { readonly reopening: Reopening }
 }
 
 export type OperationKind = keyof Operations
+/** The kinds that enter credits, each of them once. */
+export type CreditingKind = 'credit' | 'trial' | 'takeBack'
 
 /** The result of every kind of operation. */
 export interface Results {
@@ -113,6 +117,7 @@ export interface Results {
   readonly expire: bigint | null
   readonly credit: CreditResult
   readonly trial: TrialEndResult
+  readonly takeBack: TakeBackResult
   readonly reopen: undefined
 }
 

@@ -115,6 +115,7 @@ if (postgresSkipReason === false) {
   await import('../../src/http/api/pagination.test.ts')
   await import('../../src/http/admin/money/vouchers.test.ts')
   await import('../../src/http/openai/account.test.ts')
+  await import('../../src/ledger/credits/counted-credits.test.ts')
   await import('../../src/ledger/credits/credits.test.ts')
   await import('../../src/limits/login-throttle.test.ts')
   await import('../../src/notifications/notifications.test.ts')

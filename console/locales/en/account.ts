@@ -231,6 +231,7 @@ export const account = {
       late: 'Charge after an outage',
       credit: 'Credit',
       admin: 'Credit',
+      bonus: 'Bonus',
       trial: 'Trial credit',
       voucher: 'Voucher',
       refund: 'Refund',

@@ -72,6 +72,7 @@ export const customers = {
       charge: 'Charge',
       late: 'Charge after an outage',
       credit: 'Credit',
+      bonus: 'Bonus',
       trial: 'Trial credit',
       voucher: 'Voucher',
       refund: 'Refund',

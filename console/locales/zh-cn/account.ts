@@ -222,6 +222,7 @@ export const account: typeof english = {
       late: '故障后补扣',
       credit: '手动充值',
       admin: '手动充值',
+      bonus: '赠送额度',
       trial: '试用额度',
       voucher: '兑换码',
       refund: '退款',

@@ -72,6 +72,7 @@ export const customers: typeof english = {
       charge: '扣费',
       late: '故障后补扣',
       credit: '手动充值',
+      bonus: '赠送额度',
       trial: '试用额度',
       voucher: '兑换码',
       refund: '退款',

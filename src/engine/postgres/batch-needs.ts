@@ -2,9 +2,9 @@
 import { storedResponseTtlMs } from '../../db/retention/stored-responses.ts'
 import type { LockRequest } from '../../db/postgres/lock-batch.ts'
 import type { Marked } from '../../ledger/events.ts'
-import { heldOwners, ownersOfHold } from '../../ledger/decide.ts'
+import { creditsOf, heldOwners, ownersOfHold } from '../../ledger/decide.ts'
 import { accountOwner, claimId, type Hold } from '../../ledger/state.ts'
-import type { QueuedOperation } from './queued-operations.ts'
+import { isCrediting, type QueuedOperation } from './queued-operations.ts'
 
 export type StreamMark = Omit<Marked, 'kind' | 'id'>
 
@@ -37,10 +37,10 @@ export function batchNeeds(
       const { account, claim } = operation.hold
       for (const owner of ownersOfHold(operation.hold)) owners.add(owner)
       if (claim) claims.push({ name: claimId(account, claim), account, key: claim.key })
-    } else if (operation.kind === 'credit' || operation.kind === 'trial') {
-      const { id, account } = operation.kind === 'credit' ? operation.credit : operation.end
+    } else if (isCrediting(operation)) {
+      const { account, ids } = creditsOf(operation)
       owners.add(accountOwner(account))
-      credits.push(id)
+      credits.push(...ids)
     } else if (retiredOwners) {
       for (const owner of retiredOwners) owners.add(owner)
       if (operation.kind === 'expire') holds.add(operation.id)

@@ -3,7 +3,7 @@
  * that they need, because they may be applied more than once before a transaction is committed.
  */
 import type { RequestRow } from '../../db/ledger-commit.ts'
-import type { Operation, OperationKind, Results } from '../../ledger/transaction.ts'
+import type { CreditingKind, Operation, OperationKind, Results } from '../../ledger/transaction.ts'
 
 /** The row of a request that was rejected before it had a hold. */
 interface RowOperation {
@@ -35,9 +35,15 @@ export function queued(
   return { operation, reply, isAbandoned: false, isSavedLocally: false, retiredOwners }
 }
 
+/** Whether the operation enters credits. */
+export function isCrediting(operation: QueuedOperation['operation']): operation is Operation<CreditingKind> {
+  const { kind } = operation
+  return kind === 'credit' || kind === 'trial' || kind === 'takeBack'
+}
+
 /** Whether the caller is rejected while the database is unavailable. Other operations wait until it is available. */
-export function canBeRejected({ operation: { kind } }: QueuedOperation): boolean {
-  return kind === 'hold' || kind === 'credit' || kind === 'trial'
+export function canBeRejected({ operation }: QueuedOperation): boolean {
+  return operation.kind === 'hold' || isCrediting(operation)
 }
 
 /** Replies that the database is unavailable. */

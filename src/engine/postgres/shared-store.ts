@@ -6,7 +6,7 @@ import type { Db } from '../../db/db.ts'
 import { hasOlderNodes } from '../../db/postgres/nodes.ts'
 import { readOwnerRows } from '../../db/postgres/ledger-rows.ts'
 import { emptyOwner, type LedgerState, type Owner } from '../../ledger/state.ts'
-import type { Operation, OperationKind, Results } from '../../ledger/transaction.ts'
+import type { CreditingKind, Operation, OperationKind, Results } from '../../ledger/transaction.ts'
 import type { LedgerStore } from '../ledger-store.ts'
 import type { NodeJournal } from './node-journal.ts'
 import type { SharedLedger } from './shared-ledger.ts'
@@ -50,8 +50,7 @@ export class SharedStore implements LedgerStore {
     return this.#deps.ledger.decide(operation)
   }
 
-  enterCredit<Kind extends 'credit' | 'trial'>(
-    _id: string,
+  enterCredit<Kind extends CreditingKind>(
     operation: Operation<Kind> & Operation,
   ): Promise<Results[Kind] | null> {
     return this.#deps.ledger.decide(operation)

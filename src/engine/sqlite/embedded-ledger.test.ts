@@ -34,7 +34,7 @@ describe('EmbeddedLedger', () => {
       )
       const credit = { id, at: 1, account: 'one', amount: 5n, source: 'refund', reason: 'x' } as const
       for (let attempt = 0; attempt < 2; attempt += 1) {
-        const result = await ledger.enterCredit(id, { kind: 'credit', credit })
+        const result = await ledger.enterCredit({ kind: 'credit', credit })
         assert.equal(result?.kind, 'known')
       }
       await ledger.drain()

@@ -6,11 +6,12 @@ import type { Db } from '../../db/db.ts'
 import type { StoredResponseRow } from '../../db/ledger-commit.ts'
 import { sql } from '../../db/schema/schema.ts'
 import type { Denial } from '../../ledger/caps.ts'
-import { claimConflict, decide } from '../../ledger/decide.ts'
+import { claimConflict, creditsOf, decide } from '../../ledger/decide.ts'
 import { books } from '../../ledger/entries.ts'
 import { ownerOf, type Owner } from '../../ledger/state.ts'
 import type {
   ClaimConflict,
+  CreditingKind,
   LedgerTransaction,
   Operation,
   OperationKind,
@@ -78,19 +79,25 @@ export class EmbeddedLedger extends CommitQueue implements LedgerStore, LedgerTr
   }
 
   /** Credits of earlier processes are on the disk: each is loaded when it is requested again. */
-  async enterCredit<Kind extends 'credit' | 'trial'>(
-    id: string,
-    operation: Operation<Kind>,
+  async enterCredit<Kind extends CreditingKind>(
+    operation: Operation<Kind> & Operation<CreditingKind>,
   ): Promise<Results[Kind] | null> {
+    const { ids } = creditsOf(operation)
+    const areKnown = await Promise.all(ids.map((id) => this.#loadCredit(id)))
+    if (!areKnown.includes(true) && !this.isAdmitting) return null
+    const result = this.decide<Kind>(operation)
+    // An attempt that failed because the disk was full may have entered it, so it may not be durable yet.
+    await this.whenDurable(this.newest)
+    return result
+  }
+
+  /** Returns whether the credit was entered before. */
+  async #loadCredit(id: string): Promise<boolean> {
     const { credits } = this.state
     const name = toValidText(id)
     const stored = credits.has(name) ? null : await storedAmount(this.#db, id)
     if (stored !== null) credits.set(name, stored)
-    if (!credits.has(name) && !this.isAdmitting) return null
-    const result = this.decide(operation)
-    // An attempt that failed because the disk was full may have entered it, so it may not be durable yet.
-    await this.whenDurable(this.newest)
-    return result
+    return credits.has(name)
   }
 
   readOwners(ids: readonly string[]): Promise<readonly Owner[]> {

@@ -13,8 +13,8 @@ const upstream = await server.upstream(respondWith('Hello!', { input: 10, output
 await server.model('m', { upstreams: [upstream] })
 const body = chatRequest('m', { max_tokens: 10 })
 
-function pay(account: Account, kind: string, key: string): Promise<unknown> {
-  const payment = { amount: '1', reason: 'an invoice', kind, idempotency_key: key }
+function pay(account: Account, kind: string, key: string, amount = '1'): Promise<unknown> {
+  const payment = { amount, reason: 'an invoice', kind, idempotency_key: key }
   return expectResponse(server, 201, ['POST', `/accounts/${account.id}/credits`, payment])
 }
 
@@ -27,7 +27,8 @@ describe('Tiers', () => {
     await server.admin('PATCH', '/tiers/new', { rpm: 3 })
     const account = await server.account({ balance: '1', tier: 'new' })
     await pay(account, 'refund', 'not paid')
-    assert.equal(await readTier(account), 'new', 'neither a credit nor a refund is a payment')
+    await pay(account, 'payment', 'returned', '-0.5')
+    assert.equal(await readTier(account), 'new', 'neither a credit, a refund nor a debit is a payment')
     assert.equal(withStatus(await sendConcurrently(account, server.url, body, 20), 200).length, 3)
     await pay(account, 'payment', 'paid')
     assert.equal(withStatus(await sendConcurrently(account, server.url, body, 20), 200).length, 20)
