@@ -52,6 +52,11 @@ const explanations: Readonly<Record<ApiErrorCode, readonly [keyof typeof groups,
     'The relay is starting, shutting down, out of memory for request bodies, or cannot write to its database.',
     'Retry after `Retry-After`. Operators: [Monitoring](operations/monitoring.md) and `sluice doctor`.',
   ],
+  payment_unavailable: [
+    'console',
+    'The payment provider gave no answer that can be verified. The order is stored, and a payment is never lost.',
+    'Repeat the call, with the same `client_key` if it made an order.',
+  ],
   invalid_api_key: [
     'model',
     'The key is missing, mistyped, disabled, deleted or expired.',

@@ -61,6 +61,7 @@ const definitions = {
   unsupported_media_type: [415, 'Unsupported content type. Use application/json.'],
   rate_limit_exceeded: [429, 'Too many requests. Retry later.'],
   server_error: [500, 'Internal server error.'],
+  payment_unavailable: [503, 'The payment provider cannot be reached. Try again.'],
   upstream_unavailable: [503, 'This model is temporarily unavailable.'],
   service_unavailable: [503, 'The service is temporarily unavailable.'],
 } as const satisfies Record<string, readonly [status: number, message: string]>

@@ -50,7 +50,17 @@ function thrownMessage(act: () => unknown): string {
   return assert.fail('nothing was thrown')
 }
 
-const modules = ['accounts', 'catalog', 'ledger', 'notifications', 'users', 'health', 'http/admin']
+const modules = [
+  'accounts',
+  'catalog',
+  'ledger',
+  'notifications',
+  'users',
+  'health',
+  'http/admin',
+  'payments',
+  'engine/payments',
+]
 
 const pages = ['http/console', 'backup', 'engine', 'relay/upstreams']
 

@@ -10,6 +10,7 @@ import type { Sealer } from '../lib/encryption.ts'
 import type { BackupService } from '../db/backups.ts'
 import type { Wallet } from '../engine/caller-limits.ts'
 import type { CreditRequest, CreditReceipt } from '../engine/credits.ts'
+import type { PaymentServices } from '../engine/payments/payment-service.ts'
 import type { LedgerReport } from '../engine/verification/replay.ts'
 import type { TestCallResult, UpstreamModels } from '../health/upstream-tests.ts'
 import type { CallHealth } from '../health/circuit-breakers.ts'
@@ -55,6 +56,7 @@ export interface AppContext extends MainThreadServices {
   /** Encrypts upstream credentials for the database. */
   readonly sealer: Sealer
   readonly backups: BackupService
+  readonly payments: PaymentServices
   /** Limits guessing at sign-in; shared by the whole process. */
   readonly authThrottle: AuthThrottle
   isReady(): boolean

@@ -13,8 +13,10 @@ import { HealthChecks } from './health-checks.ts'
 import { NotificationDelivery } from './notification-delivery.ts'
 import { Housekeeping } from './housekeeping.ts'
 import { AddressMonitor } from './address-monitor.ts'
+import { PaymentChecks } from './payment-checks.ts'
 import { IncidentMonitor, type IncidentFinding } from './incident-monitor.ts'
 import type { BackupRunner } from '../backup/backup-runner.ts'
+import type { PaymentService } from '../engine/payments/payment-service.ts'
 import type { AdmissionOutages } from '../health/admission-outage.ts'
 import type { Change } from '../db/change.ts'
 
@@ -26,6 +28,7 @@ interface Job {
 interface JobServices {
   readonly backups: BackupRunner
   readonly outages: AdmissionOutages
+  readonly payments: PaymentService
   publishChanges(changes: readonly Change[]): Promise<void>
 }
 
@@ -69,6 +72,7 @@ function createLeaderJobs(config: Config, core: Core, control: JobServices, log:
       publishChanges: (changes) => control.publishChanges(changes),
     }),
     new BackupSchedule({ backups: control.backups, config, db, log }),
+    new PaymentChecks(control.payments, log),
     new AddressMonitor({ db, log, urls: config.publicUrls, everyMs: config.addressCheckMs }),
     new IncidentMonitor({
       db,

@@ -5,7 +5,7 @@ export const operatorAudience = 'operator'
 
 export const notificationKinds = {
   /** To an account: spend caps, balance, changes of the account, unusual use of a key, incidents. */
-  account: ['spend_cap', 'balance', 'account', 'key', 'incident'],
+  account: ['spend_cap', 'balance', 'account', 'key', 'incident', 'payment'],
   /**
    * To operators. `model_mismatch`: an upstream responds with another model than its route asks for. `maximum_exceeded`: it
    * writes more output tokens than it is asked for.
@@ -16,6 +16,7 @@ export const notificationKinds = {
     'availability',
     'address',
     'backup',
+    'payment',
     'model_mismatch',
     'maximum_exceeded',
   ],

@@ -4,6 +4,7 @@ import { AdmissionOutages } from '../health/admission-outage.ts'
 import type { AppContext } from '../http/app-context.ts'
 import { parseCidrs } from '../lib/address-guard.ts'
 import { defaultClientBounds, HttpClient } from '../lib/http-client/http-client.ts'
+import { createLog } from '../lib/log.ts'
 import { noopCoreListener, type Core } from '../engine/core.ts'
 import { openCore } from './open-core.ts'
 import { ControlHandler } from './workers/control-handler.ts'
@@ -38,6 +39,7 @@ export function createAdminHandler(
     testUpstream: (id, model) => testUpstream(core.catalog, attemptDeps, id, model),
     fetchModels: (id) => fetchModels(core.catalog, attemptDeps, id),
     backups: control.backups,
+    payments: control.payments,
     authThrottle: control.authThrottle,
     isReady: () => core.commits.isAdmitting,
     admissionOutage: () => control.outages.current,
@@ -67,6 +69,7 @@ export async function openLocalAdmin(config: Config): Promise<LocalAdmin> {
   const control = new ControlHandler({
     core,
     config,
+    log: createLog('silent'),
     workerMetrics: () => Promise.resolve([]),
     isLedgerConsistent: () => true,
     outages: new AdmissionOutages(),

@@ -60,6 +60,7 @@ export async function serve(config: Config): Promise<void> {
   const controlHandler = new ControlHandler({
     core,
     config,
+    log,
     workerMetrics: async () => (await state.workerPool?.collectMetrics()) ?? [],
     isLedgerConsistent: () => state.isLedgerConsistent,
     outages: state.outages,

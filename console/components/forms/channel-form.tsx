@@ -35,6 +35,7 @@ export const notificationKinds = [
   'maximum_exceeded',
   'address',
   'backup',
+  'payment',
   'promotion',
 ] as const
 

@@ -124,6 +124,7 @@ export const auth = {
     conflict: 'This conflicts with an existing resource.',
     request_too_large: 'The request body is too large.',
     rate_limit_exceeded: 'Too many requests. Retry later.',
+    payment_unavailable: 'The payment provider cannot be reached. Try again.',
     upstream_unavailable: 'This model is temporarily unavailable.',
     service_unavailable: 'The service is temporarily unavailable.',
     server_error: 'Internal server error.',

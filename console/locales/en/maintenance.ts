@@ -111,6 +111,7 @@ export const maintenance = {
       maximum_exceeded: 'Upstream ignores the output maximum',
       address: 'Public address unreachable',
       backup: 'Failed backups',
+      payment: 'Payments that need a decision',
     },
     language: 'Language',
     languages: { en: 'English', 'zh-CN': 'Chinese' },

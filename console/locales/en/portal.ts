@@ -78,6 +78,7 @@ export const portal = {
       account: 'Account changes',
       key: 'Unusual key usage',
       incident: 'Incidents',
+      payment: 'Payments',
     },
   },
   profile: {

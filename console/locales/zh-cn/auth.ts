@@ -114,6 +114,7 @@ export const auth: typeof english = {
     conflict: '与现有内容冲突。',
     request_too_large: '请求体过大。',
     rate_limit_exceeded: '请求过于频繁，请稍后再试。',
+    payment_unavailable: '暂时无法连接支付渠道，请稍后重试。',
     upstream_unavailable: '该模型暂时不可用。',
     service_unavailable: '服务暂时不可用。',
     server_error: '服务器内部错误。',

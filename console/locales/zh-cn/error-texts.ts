@@ -1,8 +1,10 @@
 /** The messages of API errors, which are English, in Simplified Chinese: the field with its label, and what is wrong with it. */
+import { paymentLabels, paymentMessages, paymentReasons } from './payment-error-texts.ts'
 import { priceReasons } from './price-error-texts.ts'
 
 /** By the name of the field, or by its path without indexes if the name alone is ambiguous. */
 const labels: Readonly<Record<string, string>> = {
+  ...paymentLabels,
   address: '地址',
   after_payment: '首次付款后的等级',
   amount: '金额',
@@ -125,6 +127,7 @@ const reasons: Texts = [
   [/^must not be in the future$/, '不能晚于当前时间'],
   [/^must not be in the future for the first price of a model$/, '模型的首个价格不能晚于当前时间生效'],
   ...priceReasons,
+  ...paymentReasons,
   [/^must be an integer of at least (\d+)$/, '必须是不小于 $1 的整数'],
   [/^must be after starts_at$/, '必须晚于开始时间'],
   [/^must be before `to`$/, '必须早于结束时间'],
@@ -179,6 +182,7 @@ const reasons: Texts = [
 
 /** Messages that name no field. */
 const messages: Texts = [
+  ...paymentMessages,
   [/^Invalid request\.$/, '请求参数无效。'],
   [/^This conflicts with an existing resource\.$/, '与现有内容冲突。'],
   [/^The address must not contain spaces, .*$/, '地址不能包含空格、反斜杠或控制字符。'],

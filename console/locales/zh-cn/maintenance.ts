@@ -106,6 +106,7 @@ export const maintenance: typeof english = {
       maximum_exceeded: '上游未遵守输出上限',
       address: '公网地址无法访问',
       backup: '备份失败',
+      payment: '待处理的支付',
     },
     language: '语言',
     languages: { en: '英文', 'zh-CN': '中文' },

@@ -76,6 +76,7 @@ export const portal: typeof english = {
       account: '账户变更',
       key: '密钥用量异常',
       incident: '故障',
+      payment: '支付',
     },
   },
   profile: {

@@ -70,6 +70,7 @@ export const settingDocs: Readonly<Record<string, string>> = {
   DRAIN_DELAY: '收到 SIGTERM 后端口继续开放的时间，期间 `/readyz` 已返回 503。',
   DRAIN_GRACE: '`DRAIN_DELAY` 之后，进行中的请求还可继续的时间。仍未结束的请求以错误终止，并准确结算。',
   LOG_LEVEL: '日志的最低级别，以 JSON 写到标准输出。`info` 为每个请求记录一行。',
+  CURRENCY: '余额和价格的币种，首次启动后不可更改。',
   PAYMENT_METHODS: '充值页面展示支付方式的顺序；未列出的排在最后。',
   PAYMENT_MIN: '单笔订单的最低金额，以该支付方式的币种计。',
   PAYMENT_MAX: '单笔订单的最高金额，以该支付方式的币种计。',

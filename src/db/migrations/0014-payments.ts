@@ -25,6 +25,7 @@ create table payment_orders (
   reference text,
   pay text,
   problem text,
+  confirmation text,
   client_key text,
   saves_card integer not null,
   automatic integer not null,

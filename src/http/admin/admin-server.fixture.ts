@@ -10,6 +10,7 @@ import { loadDirectoryDelta, loadDirectory } from '../../accounts/directory.ts'
 import { loadCatalog, loadCatalogDelta } from '../../catalog/load-catalog.ts'
 import { readConfig } from '../../config.ts'
 import type { BackupService } from '../../db/backups.ts'
+import type { PaymentServices } from '../../engine/payments/payment-service.ts'
 import type { TestStore } from '../../db/store.fixture.ts'
 import { generateDataKey, createSealer } from '../../lib/encryption.ts'
 import { fetchListener } from '../server/fetch-listener.ts'
@@ -47,6 +48,16 @@ const noBackups: BackupService = {
   check: unavailable,
   remove: unavailable,
   download: unavailable,
+}
+
+const noPayments: PaymentServices = {
+  methods: unavailable,
+  preview: unavailable,
+  createOrder: unavailable,
+  checkOrder: unavailable,
+  cancelOrder: unavailable,
+  confirmOrder: unavailable,
+  receiveNotice: unavailable,
 }
 
 /** Serves on a free port until the test ends. Resolves to the base URL of the admin API. */
@@ -89,6 +100,7 @@ export async function startAdminServer(
     retireNode: unavailable,
     metrics: unavailable,
     backups: noBackups,
+    payments: noPayments,
     authThrottle: createAuthThrottle(new LoginThrottle(db)),
     isReady: () => true,
     admissionOutage: () => null,

@@ -13,6 +13,7 @@ import { accountEndpoints } from './accounts/accounts.ts'
 import { creditEndpoints } from './money/credits.ts'
 import { keyEndpoints } from './accounts/keys.ts'
 import { voucherEndpoints } from './money/vouchers.ts'
+import { paymentOrderEndpoints } from './money/payment-orders.ts'
 import { promotionEndpoints } from './money/promotions.ts'
 import { requestEndpoints } from './traffic/requests.ts'
 import { usageEndpoints } from './traffic/usage.ts'
@@ -50,6 +51,7 @@ export const adminEndpoints = [
   ...creditEndpoints,
   ...keyEndpoints,
   ...voucherEndpoints,
+  ...paymentOrderEndpoints,
   ...promotionEndpoints,
   ...requestEndpoints,
   ...usageEndpoints,

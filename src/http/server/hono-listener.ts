@@ -14,6 +14,7 @@ import { apiErrorFromThrown } from '../api/thrown-errors.ts'
 import { ApiKeyAuth } from '../api-key-auth.ts'
 import { errorResponse, fetchListener } from './fetch-listener.ts'
 import type { AppContext } from '../app-context.ts'
+import { noticeMethodOf, receiveNotice } from '../payment-notices.ts'
 import { createStatusHandler } from '../status/handler.ts'
 import { statusPathOf } from '../status/paths.ts'
 
@@ -64,6 +65,8 @@ export function createHonoListener(
     const { pathname } = new URL(request.url)
     if (pathname.startsWith(`${consolePath}/`)) return console.fetch(request, { peer })
     try {
+      const noticeMethod = noticeMethodOf(pathname)
+      if (noticeMethod !== undefined) return await receiveNotice(ctx, noticeMethod, request)
       const isAdminApi = pathname.startsWith(`${adminPath}/`) || pathname === '/openapi.json'
       if (pathname.startsWith('/api') && !isAdminApi) throw apiError('not_found', { message: baseUrlHint })
       return await (statusPathOf(pathname) === undefined ? admin.fetch(request) : status(request, peer))

@@ -86,6 +86,24 @@ const texts = {
     '您的账户已升级为“{to}”等级',
     '感谢您的首次付款。即日起适用“{to}”等级的速率限制，不再适用“{from}”等级。',
   ),
+  payment_received: bilingual(
+    'Your payment of {amount} {currency} has arrived',
+    '{credit} {platform} were added to your balance.',
+    '已收到您的付款 {amount} {currency}',
+    '已为您的余额增加 {credit} {platform}。',
+  ),
+  payment_difference: bilingual(
+    'A payment by {method} was not credited',
+    '{amount} {currency} for order {order} differ from what was ordered, or were paid twice. Decide under Payments, Differences.',
+    '有一笔 {method} 付款未入账',
+    '订单 {order} 的付款 {amount} {currency} 与订单不符或重复支付，请在“支付”的“差异”中处理。',
+  ),
+  payment_notices_forged: bilingual(
+    'Notices of {method} have wrong signatures',
+    'Ten notices within an hour could not be verified. If a key or secret was rotated, set the new one. Payments are still found, because the relay asks the provider itself.',
+    '{method} 的通知签名错误',
+    '一小时内有十条通知未通过验证。如果更换过密钥，请更新设置。付款仍会入账，因为系统会主动查询支付渠道。',
+  ),
   backup_failed: bilingual(
     'Backup failed',
     'The scheduled backup failed: {problem}.',

@@ -9,11 +9,17 @@ import { LoginThrottle } from '../../limits/login-throttle.ts'
 import { BackupRunner } from '../../backup/backup-runner.ts'
 import type { Core } from '../../engine/core.ts'
 import { CreditService } from '../../engine/credit-service.ts'
+import { PaymentService } from '../../engine/payments/payment-service.ts'
+import { publicUrlOf } from '../../http/public-urls.ts'
+import { createPaymentMethods } from '../../payments/payment-methods.ts'
+import { ProviderHttp } from '../../payments/provider-http.ts'
+import type { Log } from '../../lib/log.ts'
 import { NodeMetrics } from '../metrics/node-metrics.ts'
 
 export interface ControlHandlerDeps {
   readonly core: Core
   readonly config: Config
+  readonly log: Log
   /** The metrics of every worker. */
   readonly workerMetrics: () => Promise<object[]>
   readonly isLedgerConsistent: () => boolean
@@ -23,6 +29,7 @@ export interface ControlHandlerDeps {
 export class ControlHandler {
   readonly #deps: ControlHandlerDeps
   readonly creditService: CreditService
+  readonly payments: PaymentService
   readonly backups: BackupRunner
   readonly authThrottle: AuthThrottle
   readonly outages: AdmissionOutages
@@ -40,6 +47,22 @@ export class ControlHandler {
       core,
       loginThrottle,
       publishChanges: (changes) => this.publishChanges(changes),
+    })
+    this.payments = this.#createPayments(deps)
+  }
+
+  #createPayments({ core, config, log }: ControlHandlerDeps): PaymentService {
+    const http = new ProviderHttp(config.paymentAllow)
+    return new PaymentService({
+      db: core.store.db,
+      config,
+      log,
+      methods: createPaymentMethods({ config, http, now: Date.now }),
+      platformCurrency: config.currency,
+      publicUrl: publicUrlOf(config),
+      now: Date.now,
+      applyCreditOrder: (id) => this.creditService.applyOrder(id),
+      bonusAtSettlement: (order) => Promise.resolve(order.bonusNanos),
     })
   }
 

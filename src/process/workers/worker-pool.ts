@@ -146,6 +146,7 @@ export class WorkerPool {
     return {
       control: control.services,
       backups: control.backups,
+      payments: control.payments,
       authThrottle: control.authThrottle,
       health: core.health.service,
       reportSlots: this.#reportSlots.forHolder(ledger),

@@ -130,6 +130,7 @@ function createAppContext(context: WorkerContext, relay: RelayDeps, nodeState: (
         ? () => Promise.resolve(true)
         : memoizeFor(freshnessCacheMs, () => main.isCurrent()),
     backups: channel.proxy('backups'),
+    payments: channel.proxy('payments'),
     authThrottle: channel.proxy('authThrottle'),
     testUpstream: (id, model) => testUpstream(catalog, relay, id, model),
     fetchModels: (id) => fetchModels(catalog, relay, id),

@@ -27,6 +27,8 @@ export interface PaymentOrdersTable {
   pay: string | null
   /** Why the provider refused it. */
   problem: string | null
+  /** JSON of what a first operator entered about a bank transfer that a second one must confirm. */
+  confirmation: string | null
   /** Makes repeated calls one order; unique per account. */
   client_key: string | null
   saves_card: 0 | 1

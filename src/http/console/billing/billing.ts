@@ -7,6 +7,7 @@ import { decodeCursor, encodeCursor, parseOptionalAmount } from '../../api/json-
 import { readWallet, wallet } from '../../api/wallet.ts'
 import { capsInput, money, pageFields, pageOf } from '../../api/json-schemas.ts'
 import { entrySchema, serializeCredit, serializeEntry } from '../../api/entries.ts'
+import { orderEndpoints } from './payment-orders.ts'
 import { statementEndpoints } from './statements.ts'
 import { currencyColumn, dayColumn } from '../../csv-export.ts'
 import { customer } from '../context.ts'
@@ -76,5 +77,6 @@ export const billingEndpoints = {
       return { amount: formatAmount(voucher.amountNanos), balance: formatAmount(balance) }
     },
   }),
+  ...orderEndpoints,
   ...statementEndpoints,
 }

@@ -1,0 +1,52 @@
+/** The errors of payments, for error-texts.ts. */
+
+export const paymentLabels: Readonly<Record<string, string>> = {
+  client_key: '请求编号',
+  effective_from: '生效时间',
+  method: '支付方式',
+  product: '支付产品',
+  received: '到账金额',
+  transaction: '流水号',
+}
+
+type Texts = readonly (readonly [RegExp, string])[]
+
+export const paymentReasons: Texts = [
+  [/^must be from (.+) to (.+) (\w+)$/, '必须在 $1 到 $2 $3 之间'],
+  [/^must be more than the fee of (.+) (\w+)$/, '必须大于手续费 $1 $2'],
+  [/^needs a rate from (\w+) to (\w+), which an operator sets$/, '缺少 $1 到 $2 的汇率，请联系管理员设置'],
+  [/^exceeds the maximum of (.+) (\w+) in 24 hours$/, '超出 24 小时内的上限 $1 $2'],
+  [/^is not configured; .*$/, '未开通'],
+  [/^is not offered; .*$/, '不可用'],
+  [/^is not an order by bank transfer$/, '不是银行转账订单'],
+  [/^must be an amount in ([A-Z]{3}) with .*$/, '必须是有效的 $1 金额'],
+  [/^must be another currency$/, '必须是其他币种'],
+  [/^must be a number with at most six decimals, such as "7\.1"$/, '必须是数字，最多六位小数，例如 7.1'],
+  [/^must be an ISO 4217 code such as "USD"$/, '必须是三个大写字母，例如 USD'],
+]
+
+export const paymentMessages: Texts = [
+  [/^This payment method is not configured\.$/, '该支付方式未开通。'],
+  [
+    /^The payment provider cannot be reached: .* Order (\w+) is kept; repeat the call\.$/,
+    '暂时无法连接支付渠道，订单 $1 已保留，请重试。',
+  ],
+  [/^The payment provider cannot be reached\. Try again\.$/, '暂时无法连接支付渠道，请稍后重试。'],
+  [/^The payment is being processed\.$/, '付款处理中。'],
+  [/^The order is paid\.$/, '订单已支付。'],
+  [/^The order is (\w+)\.$/, '订单状态为 $1。'],
+  [/^This order is already paid\.$/, '订单已支付。'],
+  [/^This transaction was already entered for order (\w+)\.$/, '该流水号已用于订单 $1。'],
+  [/^Another operator than (.+) must confirm this amount\.$/, '此金额须由 $1 以外的另一位管理员确认。'],
+  [
+    /^The first operator entered (.+) with transaction (.+)\.$/,
+    '第一位管理员录入的金额为 $1，流水号为 $2，两次录入不一致。',
+  ],
+  [/^(.+) arrived, (.+) was ordered\. .*$/, '到账 $1，订单金额为 $2，请选择按到账金额入账或退回。'],
+  [
+    /^This client_key was already used for an order with another method or amount\.$/,
+    '该请求已用于另一笔订单，请刷新页面后重试。',
+  ],
+  [/^This currency already has a rate from this time on\.$/, '该币种在此时间已有汇率。'],
+  [/^Order not found\.$/, '订单不存在。'],
+]

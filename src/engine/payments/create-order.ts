@@ -1,0 +1,199 @@
+/** Makes orders: the row first, then the provider. Repeating a call with its `client_key` never makes a second order. */
+import { auditStatement } from '../../db/audit.ts'
+import { expectChanges } from '../../db/db.ts'
+import { isUniqueViolation } from '../../db/store-error.ts'
+import { apiError, invalidField } from '../../errors.ts'
+import { formatMinor, parseMinor } from '../../lib/currency.ts'
+import { creditOf, feeOf } from '../../payments/amounts.ts'
+import {
+  insertOrder,
+  newOrderId,
+  orderByClientKey,
+  orderedSince,
+  updateOrder,
+  type Order,
+} from '../../payments/payment-orders.ts'
+import { ProviderError, type MethodName, type PaymentMethod } from '../../payments/payment-method.ts'
+import { rateAt } from '../../payments/rates.ts'
+import { nextCheckOf } from './check-schedule.ts'
+import { requireOrder, unavailable } from './check-order.ts'
+import { methodForOrder, providerOrderOf, type PaymentDeps } from './payment-deps.ts'
+import type { OrderBonus } from './order-bonus.ts'
+
+export interface OrderInput {
+  readonly account: string
+  readonly method: string
+  readonly product: string | null
+  /** What the payer pays, in the method's currency. */
+  readonly amount: string
+  readonly clientKey: string | null
+  readonly savesCard: boolean
+  /** The actor in the audit log. */
+  readonly by: string
+}
+
+const day = 86_400_000
+
+/** What an order would be: shown before it is made. */
+export interface OrderQuote {
+  readonly method: MethodName
+  readonly currency: string
+  readonly amountMinor: bigint
+  readonly feeMinor: bigint
+  readonly ratePpm: bigint
+  readonly creditNanos: bigint
+  readonly bonus: OrderBonus
+}
+
+type QuoteDeps = PaymentDeps & {
+  /** The promotion that applies to a recharge of this account. */
+  readonly bonusFor: (account: string, creditNanos: bigint, at: number) => Promise<OrderBonus>
+}
+
+/** Throws 400 naming the field. */
+export async function quoteOrder(
+  deps: QuoteDeps,
+  input: Pick<OrderInput, 'account' | 'method' | 'amount'>,
+): Promise<OrderQuote> {
+  const { config, db, platformCurrency } = deps
+  const { name, currency } = methodForOrder(deps, input.method)
+  const amountMinor = parseMinor(input.amount, currency, 'amount')
+  requireWithin(deps, amountMinor, currency)
+  const feeMinor = feeOf(amountMinor, config.paymentFees.get(name), currency)
+  if (feeMinor >= amountMinor)
+    throw invalidField(
+      'amount',
+      `must be more than the fee of ${formatMinor(feeMinor, currency)} ${currency}`,
+    )
+  const now = deps.now()
+  const ratePpm = await rateAt(db, currency, platformCurrency, now)
+  if (ratePpm === undefined)
+    throw invalidField(
+      'method',
+      `needs a rate from ${currency} to ${platformCurrency}, which an operator sets`,
+    )
+  const creditNanos = creditOf(amountMinor - feeMinor, ratePpm, currency)
+  const bonus = await deps.bonusFor(input.account, creditNanos, now)
+  return { method: name, currency, amountMinor, feeMinor, ratePpm, creditNanos, bonus }
+}
+
+function requireWithin({ config }: PaymentDeps, amountMinor: bigint, currency: string): void {
+  const min = parseMinor(config.paymentMin, currency)
+  const max = parseMinor(config.paymentMax, currency)
+  if (amountMinor < min || amountMinor > max)
+    throw invalidField('amount', `must be from ${config.paymentMin} to ${config.paymentMax} ${currency}`)
+}
+
+/** Throws 400 naming the field, 409 for a `client_key` of another order, 503 if the provider cannot be reached. */
+export async function createOrder(
+  deps: QuoteDeps,
+  input: OrderInput,
+): Promise<{ readonly order: Order; readonly isNew: boolean }> {
+  const { db, config } = deps
+  const repeated = await repeatedOrder(deps, input)
+  if (repeated !== undefined) return { order: await beginIfOpen(deps, repeated), isNew: false }
+  const quote = await quoteOrder(deps, input)
+  const method = methodForOrder(deps, input.method)
+  const now = deps.now()
+  const ordered = await orderedSince(db, input.account, method.name, now - day)
+  if (ordered + quote.amountMinor > parseMinor(config.paymentMaxDay, method.currency))
+    throw invalidField(
+      'amount',
+      `exceeds the maximum of ${config.paymentMaxDay} ${method.currency} in 24 hours`,
+    )
+  const order = orderOf(deps, method, { input, quote, now })
+  try {
+    await db.write(
+      expectChanges(insertOrder(order), 1),
+      ...quote.bonus.reserve(order),
+      auditStatement(input.by, 'payment-order.create', order.id, {
+        account: order.accountId,
+        method: order.method,
+        amount: formatMinor(order.amountMinor, order.currency),
+        currency: order.currency,
+      }),
+    )
+  } catch (error) {
+    if (!isUniqueViolation(error, 'payment_orders.account_id')) throw error
+    const first = await repeatedOrder(deps, input)
+    if (first === undefined) throw error
+    return { order: first, isNew: false }
+  }
+  return { order: await beginIfOpen(deps, order), isNew: true }
+}
+
+interface NewOrder {
+  readonly input: OrderInput
+  readonly quote: OrderQuote
+  readonly now: number
+}
+
+function orderOf({ config }: PaymentDeps, method: PaymentMethod, { input, quote, now }: NewOrder): Order {
+  const { account, clientKey, savesCard, by } = input
+  const { bonus, method: name, ...amounts } = quote
+  const expiresAt = now + method.lifetimeMs(config.paymentExpiryMs)
+  return {
+    ...amounts,
+    id: newOrderId(),
+    accountId: account,
+    orderedBy: by,
+    method: name,
+    merchant: method.merchant,
+    product: productOf(method, input.product),
+    bonusNanos: bonus.nanos,
+    promotionId: bonus.promotionId,
+    state: 'created',
+    reference: null,
+    pay: null,
+    problem: null,
+    confirmation: null,
+    clientKey,
+    savesCard: savesCard && method.savedCards !== undefined ? 1 : 0,
+    automatic: 0,
+    expiresAt,
+    nextCheckAt: nextCheckOf({ createdAt: now, expiresAt }, now),
+    checks: 0,
+    createdAt: now,
+    updatedAt: now,
+    paidAt: null,
+  }
+}
+
+function productOf({ products }: PaymentMethod, product: string | null): string | null {
+  if (product === null) return products[0] ?? null
+  if (products.includes(product)) return product
+  throw invalidField(
+    'product',
+    `is not offered; offered: ${products.length === 0 ? 'none' : products.join(', ')}`,
+  )
+}
+
+async function repeatedOrder({ db }: PaymentDeps, input: OrderInput): Promise<Order | undefined> {
+  const { account, clientKey, method, amount } = input
+  if (clientKey === null) return undefined
+  const order = await orderByClientKey(db, account, clientKey)
+  if (order === undefined) return undefined
+  const isSame = order.method === method && order.amountMinor === parseMinor(amount, order.currency, 'amount')
+  if (isSame) return order
+  const message = 'This client_key was already used for an order with another method or amount.'
+  throw apiError('conflict', { param: 'client_key', message })
+}
+
+/** Asks the provider to begin an order that it has not begun, under the same number. Throws 503 if it cannot be reached. */
+async function beginIfOpen(deps: PaymentDeps, order: Order): Promise<Order> {
+  if (order.state !== 'created' || deps.now() >= order.expiresAt) return order
+  const method = methodForOrder(deps, order.method)
+  try {
+    const begun = await method.begin(providerOrderOf(deps, order))
+    const patch =
+      begun.kind === 'refused'
+        ? ({ state: 'failed', problem: begun.reason, nextCheckAt: null } as const)
+        : ({ state: 'pending', reference: begun.reference, pay: begun.pay } as const)
+    // A payment that was faster than this answer has settled it: then nothing changes.
+    await deps.db.write(updateOrder(order.id, ['created'], patch, deps.now()))
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error
+    throw unavailable(order.id, error.message)
+  }
+  return requireOrder(deps, order.id)
+}

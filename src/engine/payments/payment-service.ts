@@ -1,0 +1,170 @@
+/**
+ * Payments, on the main thread: orders, notices and checks. HTTP handlers of every thread, the control socket and the
+ * leader's jobs call it. Two calls for one order at the same time are one; what makes a credit unique is in the store.
+ */
+import { parseMinor } from '../../lib/currency.ts'
+import { errorMessage } from '../../lib/error-message.ts'
+import { dueOrders, type Order } from '../../payments/payment-orders.ts'
+import type {
+  MethodName,
+  NoticeAnswer,
+  PaymentMethod,
+  ReceivedNotice,
+} from '../../payments/payment-method.ts'
+import { rateAt } from '../../payments/rates.ts'
+import { cancelOrder, checkOrder, requireOrder, type CheckOutcome } from './check-order.ts'
+import { confirmOrder, type ReceivedTransfer } from './confirm-order.ts'
+import { createOrder, quoteOrder, type OrderInput, type OrderQuote } from './create-order.ts'
+import { noBonus } from './order-bonus.ts'
+import type { PaymentDeps } from './payment-deps.ts'
+import { NoticeReceiver } from './receive-notice.ts'
+
+export interface MethodStatus {
+  readonly method: MethodName
+  readonly currency: string
+  readonly products: readonly string[]
+  /** In minor units of its currency. */
+  readonly minMinor: bigint
+  readonly maxMinor: bigint
+  readonly fee: { readonly percentPpm: bigint; readonly fixed: string } | null
+  readonly savesCards: boolean
+  readonly checkedAt: number | null
+  /** Why it is not offered, or null. */
+  readonly problem: string | null
+}
+
+/** What an order will cost and credit, without what reserves its bonus. */
+export type OrderPreview = Omit<OrderQuote, 'bonus'> & { readonly bonusNanos: bigint }
+
+/** What HTTP handlers and commands call, from any thread. */
+export interface PaymentServices {
+  /** The methods that are configured, in the order of `PAYMENT_METHODS`. */
+  methods(): Promise<readonly MethodStatus[]>
+  preview(input: Pick<OrderInput, 'account' | 'method' | 'amount'>): Promise<OrderPreview>
+  createOrder(input: OrderInput): Promise<{ readonly order: Order; readonly isNew: boolean }>
+  /** Asks the provider now, at most once in three seconds per order. Throws 404. */
+  checkOrder(id: string, by: string): Promise<Order>
+  /** Throws 404, 409 if it is paid, 503 if the provider cannot be asked. */
+  cancelOrder(id: string, by: string): Promise<Order>
+  /** Bank transfers only. Throws 400, 404 or 409. */
+  confirmOrder(id: string, transfer: ReceivedTransfer, by: string): Promise<Order>
+  /** Throws 404 for a method that is not configured. */
+  receiveNotice(method: string, notice: ReceivedNotice): Promise<NoticeAnswer>
+}
+
+const checkAgainAfterMs = 3000
+const checkMethodsEveryMs = 600_000
+const ordersPerRound = 50
+
+interface MethodCheck {
+  readonly at: number
+  readonly problem: string | null
+}
+
+export class PaymentService implements PaymentServices {
+  readonly #deps: PaymentDeps
+  readonly #receiver: NoticeReceiver
+  readonly #checks = new Map<string, { readonly at: number; readonly outcome: Promise<CheckOutcome> }>()
+  readonly #methodChecks = new Map<MethodName, MethodCheck>()
+
+  constructor(deps: PaymentDeps) {
+    this.#deps = deps
+    this.#receiver = new NoticeReceiver(deps, {
+      onRefund: () => Promise.resolve('accepted'),
+      onDispute: () => Promise.resolve('accepted'),
+      onCardRemoved: () => Promise.resolve('accepted'),
+    })
+  }
+
+  async methods(): Promise<readonly MethodStatus[]> {
+    return Promise.all([...this.#deps.methods.values()].map((method) => this.#status(method)))
+  }
+
+  async #status(method: PaymentMethod): Promise<MethodStatus> {
+    const { name, currency, products, savedCards } = method
+    const { config, db, platformCurrency, now } = this.#deps
+    const { at, problem } = await this.#checkMethod(method)
+    const hasRate = (await rateAt(db, currency, platformCurrency, now())) !== undefined
+    const noRate = hasRate ? null : `There is no rate from ${currency} to ${platformCurrency}.`
+    const fee = config.paymentFees.get(name) ?? null
+    return {
+      method: name,
+      currency,
+      products,
+      minMinor: parseMinor(config.paymentMin, currency),
+      maxMinor: parseMinor(config.paymentMax, currency),
+      fee,
+      savesCards: savedCards !== undefined,
+      checkedAt: at,
+      problem: problem ?? noRate,
+    }
+  }
+
+  /** A problem never refuses the start: providers are asked once somebody looks, and then every ten minutes. */
+  async #checkMethod(method: PaymentMethod): Promise<MethodCheck> {
+    const now = this.#deps.now()
+    const last = this.#methodChecks.get(method.name)
+    if (last !== undefined && last.at > now - checkMethodsEveryMs) return last
+    const problem = await method.check().catch((error: unknown) => errorMessage(error))
+    const check = { at: now, problem }
+    this.#methodChecks.set(method.name, check)
+    return check
+  }
+
+  async preview(input: Pick<OrderInput, 'account' | 'method' | 'amount'>): Promise<OrderPreview> {
+    const { bonus, ...quote } = await quoteOrder(this.#bonusDeps, input)
+    return { ...quote, bonusNanos: bonus.nanos }
+  }
+
+  createOrder(input: OrderInput): Promise<{ readonly order: Order; readonly isNew: boolean }> {
+    return createOrder(this.#bonusDeps, input)
+  }
+
+  get #bonusDeps() {
+    return { ...this.#deps, bonusFor: () => Promise.resolve(noBonus) }
+  }
+
+  async checkOrder(id: string, by: string): Promise<Order> {
+    const order = await requireOrder(this.#deps, id)
+    if (order.state === 'paid' || order.method === 'bank') return order
+    await this.#check(order, by)
+    return requireOrder(this.#deps, id)
+  }
+
+  /** One read at a time per order, and one in three seconds. */
+  #check(order: Order, by: string): Promise<CheckOutcome> {
+    const now = this.#deps.now()
+    const last = this.#checks.get(order.id)
+    if (last !== undefined && last.at > now - checkAgainAfterMs) return last.outcome
+    const outcome = checkOrder(this.#deps, order, by)
+    this.#checks.set(order.id, { at: now, outcome })
+    for (const [id, { at }] of this.#checks) {
+      if (at > now - checkAgainAfterMs) break
+      this.#checks.delete(id)
+    }
+    return outcome
+  }
+
+  cancelOrder(id: string, by: string): Promise<Order> {
+    return cancelOrder(this.#deps, id, by)
+  }
+
+  confirmOrder(id: string, transfer: ReceivedTransfer, by: string): Promise<Order> {
+    return confirmOrder(this.#deps, id, transfer, by)
+  }
+
+  receiveNotice(method: string, notice: ReceivedNotice): Promise<NoticeAnswer> {
+    return this.#receiver.receive(method, notice)
+  }
+
+  /** One round of the poller: asks about every order that is due. The leader's jobs call it. */
+  async checkDueOrders(): Promise<void> {
+    const { db, now, methods, log } = this.#deps
+    const due = { now: now(), methods: [...methods.keys()], limit: ordersPerRound }
+    for (const order of await dueOrders(db, due)) {
+      await this.#check(order, 'poller').catch((error: unknown) =>
+        log.warn({ err: error, order: order.id }, 'order could not be checked'),
+      )
+    }
+  }
+}

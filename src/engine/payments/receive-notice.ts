@@ -1,0 +1,141 @@
+/**
+ * Notices of providers. A notice is never believed: once its signature is verified, what it names is read from the provider,
+ * and the answer says whether the notice may stop coming. Nothing of a notice is logged.
+ */
+import { toApiError } from '../../db/store-error.ts'
+import { apiError } from '../../errors.ts'
+import { operatorAudience } from '../../notifications/notification-kinds.ts'
+import { raiseNotification } from '../../notifications/notifications.ts'
+import { orderById, updateOrder } from '../../payments/payment-orders.ts'
+import {
+  ForgedNoticeError,
+  ProviderError,
+  type MethodName,
+  type NoticeAnswer,
+  type NoticeOutcome,
+  type Notices,
+  type NoticeSubject,
+  type ReceivedNotice,
+} from '../../payments/payment-method.ts'
+import { checkOrder, type CheckOutcome } from './check-order.ts'
+import { requireMethod, type PaymentDeps } from './payment-deps.ts'
+
+/** A provider waits about this long; the poller goes on with what takes longer. */
+const readWithinMs = 3000
+const hour = 3_600_000
+/** So many forged notices within an hour are notified: after a rotation, the secret may be wrong. */
+const forgedToNotify = 10
+
+/** What else a notice can be about: refunds, disputes and saved cards. */
+export interface NoticeHandlers {
+  onRefund(method: MethodName, subject: NoticeSubject & { kind: 'refund' }): Promise<NoticeOutcome>
+  onDispute(method: MethodName, reference: string): Promise<NoticeOutcome>
+  onCardRemoved(method: MethodName, subject: NoticeSubject & { kind: 'card-removed' }): Promise<NoticeOutcome>
+}
+
+export class NoticeReceiver {
+  readonly #deps: PaymentDeps
+  readonly #handlers: NoticeHandlers
+  readonly #forged = new Map<MethodName, number[]>()
+
+  constructor(deps: PaymentDeps, handlers: NoticeHandlers) {
+    this.#deps = deps
+    this.#handlers = handlers
+  }
+
+  /** Throws 404 for a method that is not configured or has no notices. */
+  async receive(name: string, notice: ReceivedNotice): Promise<NoticeAnswer> {
+    const method = requireMethod(this.#deps, name)
+    const { notices } = method
+    if (notices?.httpMethods.includes(notice.method) !== true) throw apiError('not_found')
+    const outcome = await this.#handle(method.name, notices, notice)
+    return notices.answer(outcome)
+  }
+
+  async #handle(method: MethodName, notices: Notices, notice: ReceivedNotice): Promise<NoticeOutcome> {
+    try {
+      const subject = await notices.read(notice)
+      return await within(readWithinMs, this.#act(method, subject))
+    } catch (error) {
+      if (error instanceof ForgedNoticeError) {
+        await this.#countForged(method)
+        return 'forged'
+      }
+      const isUnread = error instanceof ProviderError || toApiError(error).status === 503
+      if (!isUnread) this.#deps.log.error({ err: error, method }, 'payment notice failed')
+      return 'retry'
+    }
+  }
+
+  #act(method: MethodName, subject: NoticeSubject): Promise<NoticeOutcome> {
+    switch (subject.kind) {
+      case 'order':
+        return this.#readOrder(method, subject.order)
+      case 'refund':
+        return this.#handlers.onRefund(method, subject)
+      case 'dispute':
+        return this.#handlers.onDispute(method, subject.reference)
+      case 'card-removed':
+        return this.#handlers.onCardRemoved(method, subject)
+      case 'other':
+        return Promise.resolve('accepted')
+    }
+  }
+
+  async #readOrder(method: MethodName, id: string): Promise<NoticeOutcome> {
+    const { db, now, log } = this.#deps
+    const order = await orderById(db, id)
+    if (order?.method !== method) {
+      log.warn({ method }, 'payment notice for an order that is not here')
+      return 'accepted'
+    }
+    if (order.state !== 'paid') {
+      const at = now()
+      const patch = { nextCheckAt: at }
+      await db.write(updateOrder(id, ['created', 'pending', 'expired', 'failed', 'canceled'], patch, at))
+    }
+    return noticeOutcomes[await checkOrder(this.#deps, order, 'notice')]
+  }
+
+  async #countForged(method: MethodName): Promise<void> {
+    const now = this.#deps.now()
+    const recent = (this.#forged.get(method) ?? []).filter((at) => at > now - hour)
+    recent.push(now)
+    this.#forged.set(method, recent.slice(-forgedToNotify))
+    this.#deps.log.warn({ method }, 'payment notice with a wrong signature')
+    if (recent.length < forgedToNotify) return
+    await raiseNotification(this.#deps.db, {
+      audience: operatorAudience,
+      kind: 'payment',
+      severity: 'warning',
+      subject: `notices:${method}`,
+      period: new Date(now).toISOString().slice(0, 13),
+      code: 'payment_notices_forged',
+      params: { method },
+    })
+  }
+}
+
+const noticeOutcomes: Readonly<Record<CheckOutcome, NoticeOutcome>> = {
+  settled: 'accepted',
+  known: 'accepted',
+  mismatch: 'accepted',
+  surplus: 'accepted',
+  foreign: 'accepted',
+  closed: 'accepted',
+  processing: 'accepted',
+  unpaid: 'retry',
+  unread: 'retry',
+}
+
+async function within(ms: number, work: Promise<NoticeOutcome>): Promise<NoticeOutcome> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<NoticeOutcome>((resolve) => {
+    timer = setTimeout(() => resolve('retry'), ms)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

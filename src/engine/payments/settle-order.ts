@@ -1,0 +1,210 @@
+/**
+ * The one way in which a payment becomes a credit. Notices, the return page, the poller, reconciliation and operators all
+ * call `settleOrder` with what the provider itself has confirmed. One batch writes the order, the payment, the orders of
+ * its credits, the notification and the audit record; the unique row of the payment makes it happen once, ever.
+ */
+import { auditStatement } from '../../db/audit.ts'
+import { expectChanges, type Db } from '../../db/db.ts'
+import type { Statement } from '../../db/statement.ts'
+import { isExpectationFailure, isUniqueViolation } from '../../db/store-error.ts'
+import { insertCreditOrder } from '../../ledger/credits/credit-orders.ts'
+import { formatMinor } from '../../lib/currency.ts'
+import { formatAmount } from '../../lib/money.ts'
+import { operatorAudience } from '../../notifications/notification-kinds.ts'
+import { insertNotification } from '../../notifications/notifications.ts'
+import { insertDifference, type DifferenceKind } from '../../payments/differences.ts'
+import { orderById, updateOrder, type Order } from '../../payments/payment-orders.ts'
+import type { MethodName, PaymentFacts } from '../../payments/payment-method.ts'
+import {
+  bonusCreditId,
+  insertPayment,
+  paymentByTransaction,
+  paymentCreditId,
+  type Payment,
+} from '../../payments/payments.ts'
+
+/** `settled`: now. `known`: before. `mismatch`, `surplus`: listed for an operator. `foreign`: of another shop. */
+export type SettleOutcome = 'settled' | 'known' | 'mismatch' | 'surplus' | 'foreign'
+
+export interface SettleDeps {
+  readonly db: Db
+  readonly platformCurrency: string
+  readonly now: () => number
+  /** Enters a stored credit order into the ledger; resolves when durable. */
+  readonly applyCreditOrder: (creditId: string) => Promise<unknown>
+  /** The bonus that still applies now that the order is paid (first recharge, budget). */
+  readonly bonusAtSettlement: (order: Order) => Promise<bigint>
+}
+
+export interface Settlement {
+  /** Of the route, poller or run that confirmed the payment: another method's order is never settled by it. */
+  readonly method: MethodName
+  readonly facts: PaymentFacts
+  /** `notice`, `poller`, `reconciliation`, or an operator. */
+  readonly by: string
+  /** An operator credits what came in place of what was ordered: the amount to credit, without a bonus. */
+  readonly creditNanos?: bigint
+}
+
+/** Compares, writes once, and enters the credits. Throws only if the store is unavailable: then nothing is concluded. */
+export async function settleOrder(deps: SettleDeps, settlement: Settlement): Promise<SettleOutcome> {
+  const { db } = deps
+  const { method, facts } = settlement
+  const transaction = { method, merchant: facts.merchant, transactionId: facts.transaction }
+  for (;;) {
+    const known = await paymentByTransaction(db, transaction)
+    if (known !== undefined) {
+      await enterCredits(deps, known)
+      return known.orderId === facts.order ? 'known' : list(deps, settlement, undefined, 'mismatch')
+    }
+    const order = await orderById(db, facts.order)
+    if (order === undefined) return 'foreign'
+    if (!matches(order, settlement)) return list(deps, settlement, order, 'mismatch')
+    if (order.state === 'paid') return list(deps, settlement, order, 'surplus')
+    const payment = await paymentOf(deps, order, settlement)
+    try {
+      await db.write(...settlementBatch(deps, order, payment))
+    } catch (error) {
+      // Another call was faster, here or at another node: look again.
+      if (isExpectationFailure(error) || isUniqueViolation(error, 'payments.method')) continue
+      throw error
+    }
+    await enterCredits(deps, payment)
+    return 'settled'
+  }
+}
+
+/** Everything that was fixed when the order was made. Coupons of a provider do not change the amount of the order. */
+function matches(order: Order, { method, facts, creditNanos }: Settlement): boolean {
+  return (
+    order.method === method &&
+    order.merchant === facts.merchant &&
+    order.currency === facts.currency &&
+    (order.amountMinor === facts.amountMinor || creditNanos !== undefined)
+  )
+}
+
+async function paymentOf(deps: SettleDeps, order: Order, settlement: Settlement): Promise<Payment> {
+  const { method, facts, by, creditNanos } = settlement
+  const now = deps.now()
+  return {
+    method,
+    merchant: facts.merchant,
+    transactionId: facts.transaction,
+    orderId: order.id,
+    accountId: order.accountId,
+    currency: facts.currency,
+    amountMinor: facts.amountMinor,
+    creditNanos: creditNanos ?? order.creditNanos,
+    bonusNanos: creditNanos === undefined ? await deps.bonusAtSettlement(order) : 0n,
+    payer: facts.payer,
+    paidAt: facts.paidAt ?? now,
+    settledAt: now,
+    settledBy: by,
+  }
+}
+
+function settlementBatch({ platformCurrency }: SettleDeps, order: Order, payment: Payment): Statement[] {
+  const { creditNanos, bonusNanos, accountId: account, settledAt: at } = payment
+  const patch = { state: 'paid', paidAt: payment.paidAt, nextCheckAt: null, creditNanos, bonusNanos } as const
+  const amount = formatMinor(payment.amountMinor, payment.currency)
+  const reason = `Recharge ${order.id}`
+  const paid = {
+    id: paymentCreditId(payment),
+    account,
+    amountNanos: creditNanos,
+    source: 'payment',
+    reason,
+  } as const
+  const bonus = {
+    id: bonusCreditId(order.id),
+    account,
+    amountNanos: bonusNanos,
+    source: 'bonus',
+    reason,
+  } as const
+  const detail = {
+    account,
+    method: payment.method,
+    transaction: payment.transactionId,
+    amount,
+    currency: payment.currency,
+    credit: formatAmount(creditNanos),
+    bonus: formatAmount(bonusNanos),
+  }
+  return [
+    expectChanges(
+      updateOrder(order.id, ['created', 'pending', 'expired', 'failed', 'canceled'], patch, at),
+      1,
+    ),
+    expectChanges(insertPayment(payment), 1),
+    insertCreditOrder(paid, at),
+    ...(bonusNanos > 0n ? [insertCreditOrder(bonus, at)] : []),
+    insertNotification({
+      audience: account,
+      kind: 'payment',
+      severity: 'info',
+      subject: `order:${order.id}`,
+      period: 'paid',
+      code: 'payment_received',
+      params: {
+        amount,
+        currency: payment.currency,
+        credit: formatAmount(creditNanos + bonusNanos),
+        platform: platformCurrency,
+      },
+    }),
+    auditStatement(payment.settledBy, 'payment.settle', order.id, detail),
+  ]
+}
+
+/** Both are entered once under their ids; a crash leaves their orders to the reconciliation of credits. */
+async function enterCredits({ applyCreditOrder }: SettleDeps, payment: Payment): Promise<void> {
+  await applyCreditOrder(paymentCreditId(payment))
+  if (payment.bonusNanos > 0n) await applyCreditOrder(bonusCreditId(payment.orderId))
+}
+
+/** Keeps a genuine payment that was not credited: it is shown to the operators until one decides. */
+async function list(
+  { db, now }: SettleDeps,
+  { method, facts }: Settlement,
+  order: Order | undefined,
+  outcome: 'mismatch' | 'surplus',
+): Promise<SettleOutcome> {
+  const kind: DifferenceKind = outcome === 'surplus' ? 'surplus' : 'amount'
+  const at = now()
+  await db.write(
+    insertDifference(
+      {
+        kind,
+        method,
+        merchant: facts.merchant,
+        reference: facts.transaction,
+        orderId: facts.order,
+        accountId: order?.accountId ?? null,
+        currency: facts.currency,
+        amountMinor: facts.amountMinor,
+        expectedMinor: outcome === 'surplus' ? null : (order?.amountMinor ?? null),
+        detail: order === undefined ? '' : `${order.method} ${order.merchant} ${order.currency}`,
+        at: facts.paidAt ?? at,
+      },
+      'open',
+      at,
+    ),
+    insertNotification({
+      audience: operatorAudience,
+      kind: 'payment',
+      severity: 'warning',
+      subject: `payment:${method}:${facts.transaction}`,
+      period: kind,
+      code: 'payment_difference',
+      params: {
+        method,
+        order: facts.order,
+        amount: formatMinor(facts.amountMinor, facts.currency),
+        currency: facts.currency,
+      },
+    }),
+  )
+  return outcome
+}

@@ -1,0 +1,168 @@
+/** `/payment-methods`, `/orders` and `/payment-rates`: recharges by payment. */
+import { z } from '@hono/zod-openapi'
+import { invalidField } from '../../../errors.ts'
+import { methodNames } from '../../../payments/payment-method.ts'
+import { listOrders, orderById, type Order } from '../../../payments/payment-orders.ts'
+import { paymentOfOrder } from '../../../payments/payments.ts'
+import { addRate, listRates, type PaymentRate } from '../../../payments/rates.ts'
+import { view } from '../../api/define-endpoints.ts'
+import { formatTime, parseTime } from '../../api/json-values.ts'
+import {
+  methodSchema,
+  orderFields,
+  orderSchema,
+  orderStates,
+  paymentMethod,
+  serializeMethod,
+  serializeOrder,
+  unconfiguredMethod,
+} from '../../api/payment-orders.ts'
+import type { AppContext } from '../../app-context.ts'
+import { requireAccount } from '../accounts/accounts.ts'
+import { admin } from '../admin-context.ts'
+import { money, onceView, time, timeInput, timeQuery } from '../schemas.ts'
+
+async function orderJson(ctx: Pick<AppContext, 'db'>, order: Order) {
+  const payment = order.state === 'paid' ? await paymentOfOrder(ctx.db, order.id) : undefined
+  return serializeOrder(order, payment?.transactionId ?? null)
+}
+
+const orderView = view('order', orderSchema, (order: Order, ctx) => orderJson(ctx, order))
+
+const transferInput = z.strictObject({
+  received: money.meta({ description: 'The amount that arrived, in the order’s currency.' }),
+  transaction: z.string().trim().min(1).max(100).meta({ description: 'The bank’s serial number.' }),
+  date: z.iso.date().meta({ description: 'The day on which it arrived.' }),
+  payer: z.string().trim().min(1).max(200).optional(),
+  note: z.string().trim().max(500).optional(),
+  if_different: z.enum(['credit', 'return']).optional().meta({
+    description: 'If another amount arrived: credit what came, without a bonus, or return it.',
+  }),
+})
+
+const ratePattern = /^(?:0|[1-9]\d{0,8})(?:\.\d{1,6})?$/
+const rateInput = z.strictObject({
+  from: z.string().regex(/^[A-Z]{3}$/, { error: 'must be an ISO 4217 code such as "USD"' }),
+  rate: z.string().regex(ratePattern, { error: 'must be a number with at most six decimals, such as "7.1"' }),
+  effective_from: timeInput.optional().meta({ description: 'Default: now.' }),
+})
+const rateSchema = z
+  .object({ from: z.string(), to: z.string(), rate: z.string(), effective_from: time })
+  .openapi('PaymentRate')
+
+/** `7.1` → 7,100,000 millionths. */
+function parseRate(text: string): bigint {
+  const [whole = '0', fraction = ''] = text.split('.')
+  const ppm = BigInt(whole + fraction.padEnd(6, '0'))
+  if (ppm > 0n) return ppm
+  throw invalidField('rate', 'must be greater than 0')
+}
+
+function formatRate(ppm: bigint): string {
+  const digits = ppm.toString().padStart(7, '0')
+  return `${digits.slice(0, -6)}.${digits.slice(-6)}`.replace(/\.?0+$/, '')
+}
+
+const rateView = view('rate', rateSchema, ({ currency, ratePpm, effectiveFrom }: PaymentRate, ctx) => ({
+  from: currency,
+  to: ctx.config.currency,
+  rate: formatRate(ratePpm),
+  effective_from: formatTime(effectiveFrom),
+}))
+
+export const paymentOrderEndpoints = [
+  admin.list('/payment-methods', {
+    summary: 'List payment methods, and whether their providers accept the credentials',
+    item: methodSchema,
+    idOf: ({ method }) => method,
+    async handle({ ctx }) {
+      const configured = await ctx.payments.methods()
+      const others = methodNames.filter((name) => !configured.some(({ method }) => method === name))
+      return [...configured.map(serializeMethod), ...others.map(unconfiguredMethod)]
+    },
+  }),
+  admin.create('/accounts/{id}/orders', {
+    summary: 'Order a recharge for an account',
+    description: 'The order is stored first, and then begun at its provider.',
+    body: z.strictObject(orderFields),
+    response: onceView(orderSchema),
+    returns: 'The order; `pay` says how to pay it.',
+    existing: 'The order that was made with the same `client_key`.',
+    async handle({ ctx, by, params, body }) {
+      const { id: account } = await requireAccount(ctx.db, params.id)
+      const { method, product = null, amount, client_key: clientKey = null } = body
+      const input = { account, method, product, amount, clientKey, savesCard: false, by }
+      const { order, isNew } = await ctx.payments.createOrder(input)
+      return { isNew, json: await orderJson(ctx, order) }
+    },
+  }),
+  admin.page('/orders', {
+    summary: 'List orders of recharges, newest first',
+    item: orderView,
+    filters: {
+      account: z.string().optional(),
+      state: z.enum(orderStates).optional(),
+      method: paymentMethod.optional(),
+      from: timeQuery.optional().meta({ description: 'Created at or after.' }),
+      to: timeQuery.optional().meta({ description: 'Created before.' }),
+    },
+    cursor: /^S[0-9A-Z]{26}$/,
+    csv: [
+      'id',
+      'account',
+      'method',
+      'state',
+      'amount',
+      'currency',
+      'fee',
+      'credit',
+      'bonus',
+      'created_at',
+      'paid_at',
+      'transaction',
+    ],
+    handle: ({ ctx, query: { account, state, method, from, to }, page }) =>
+      listOrders(ctx.db, { account, state, method, from: parseTime(from), to: parseTime(to) }, page),
+  }),
+  admin.get('/orders/{id}', {
+    summary: 'Get an order',
+    response: orderView,
+    handle: ({ ctx, params }) => orderById(ctx.db, params.id),
+  }),
+  admin.post('/orders/{id}/check', {
+    summary: 'Ask the provider about an order now',
+    response: orderView,
+    handle: ({ ctx, by, params }) => ctx.payments.checkOrder(params.id, by),
+  }),
+  admin.post('/orders/{id}/cancel', {
+    summary: 'Cancel an unpaid order, at its provider too where that is possible',
+    response: orderView,
+    handle: ({ ctx, by, params }) => ctx.payments.cancelOrder(params.id, by),
+  }),
+  admin.post('/orders/{id}/confirm', {
+    summary: 'Confirm a bank transfer',
+    body: transferInput,
+    response: orderView,
+    handle({ ctx, by, params, body }) {
+      const { payer = null, note = null, if_different: ifDifferent = null, date, ...rest } = body
+      const transfer = { ...rest, date: Date.parse(date), payer, note, ifDifferent }
+      return ctx.payments.confirmOrder(params.id, transfer, by)
+    },
+  }),
+  admin.create('/payment-rates', {
+    summary: 'Set the rate of a currency into the platform’s, from a time on',
+    body: rateInput,
+    response: rateView,
+    handle({ ctx, by, body: { from, rate, effective_from: effectiveFrom } }) {
+      if (from === ctx.config.currency) throw invalidField('from', 'must be another currency')
+      const at = parseTime(effectiveFrom) ?? Date.now()
+      return addRate(ctx.db, { currency: from, ratePpm: parseRate(rate), effectiveFrom: at }, by)
+    },
+  }),
+  admin.list('/payment-rates', {
+    summary: 'List rates, newest first',
+    item: rateView,
+    idOf: ({ currency, effectiveFrom }) => `${currency} ${effectiveFrom}`,
+    handle: ({ ctx }) => listRates(ctx.db),
+  }),
+]

@@ -1,0 +1,102 @@
+/** An account's own recharges by payment: methods, a preview, orders. */
+import { z } from 'zod'
+import { notFound } from '../../../errors.ts'
+import { formatMinor } from '../../../lib/currency.ts'
+import { formatAmount } from '../../../lib/money.ts'
+import { listOrders, orderById, type Order } from '../../../payments/payment-orders.ts'
+import { paymentOfOrder } from '../../../payments/payments.ts'
+import { decodeCursor, encodeCursor } from '../../api/json-values.ts'
+import { money, pageFields, pageOf } from '../../api/json-schemas.ts'
+import {
+  methodSchema,
+  orderFields,
+  orderSchema,
+  paymentMethod,
+  serializeMethod,
+  serializeOrder,
+} from '../../api/payment-orders.ts'
+import { customer, type ConsoleContext } from '../context.ts'
+
+const previewSchema = z.object({
+  currency: z.string(),
+  amount: money,
+  fee: money,
+  credit: money,
+  bonus: money,
+})
+export type OrderPreviewJson = z.infer<typeof previewSchema>
+
+async function orderJson({ ctx }: ConsoleContext, order: Order) {
+  const payment = order.state === 'paid' ? await paymentOfOrder(ctx.db, order.id) : undefined
+  return serializeOrder(order, payment?.transactionId ?? null)
+}
+
+/** Throws 404 for an order of another account. */
+async function requireOwnOrder({ ctx, accountId }: ConsoleContext, id: string): Promise<Order> {
+  const order = await orderById(ctx.db, id)
+  if (order?.accountId !== accountId) throw notFound('Order')
+  return order
+}
+
+export const orderEndpoints = {
+  methods: customer.get('/billing/payment-methods', {
+    response: z.object({ data: z.array(methodSchema) }),
+    handle: async ({ ctx }) => ({ data: (await ctx.payments.methods()).map(serializeMethod) }),
+  }),
+  preview: customer.get('/billing/orders/preview', {
+    query: { method: paymentMethod, amount: money },
+    response: previewSchema,
+    async handle({ ctx, accountId, query }) {
+      const preview = await ctx.payments.preview({ account: accountId, ...query })
+      const { currency, amountMinor, feeMinor, creditNanos, bonusNanos } = preview
+      return {
+        currency,
+        amount: formatMinor(amountMinor, currency),
+        fee: formatMinor(feeMinor, currency),
+        credit: formatAmount(creditNanos),
+        bonus: formatAmount(bonusNanos),
+      }
+    },
+  }),
+  orders: customer.get('/billing/orders', {
+    query: pageFields,
+    response: pageOf(orderSchema),
+    async handle(context) {
+      const { ctx, accountId, query } = context
+      const page = { limit: query.limit, cursor: decodeCursor(query.cursor, /^S[0-9A-Z]{26}$/) }
+      const { data, next } = await listOrders(ctx.db, { account: accountId }, page)
+      return {
+        data: await Promise.all(data.map((order) => orderJson(context, order))),
+        next: encodeCursor(next),
+      }
+    },
+  }),
+  createOrder: customer.post('/billing/orders', {
+    body: z.strictObject({ ...orderFields, save_card: z.boolean().default(false) }),
+    response: orderSchema,
+    async handle(context) {
+      const { ctx, accountId, by, body } = context
+      const { method, product = null, amount, client_key: clientKey = null, save_card: savesCard } = body
+      const input = { account: accountId, method, product, amount, clientKey, savesCard, by }
+      return orderJson(context, (await ctx.payments.createOrder(input)).order)
+    },
+  }),
+  order: customer.get('/billing/orders/{id}', {
+    response: orderSchema,
+    handle: async (context) => orderJson(context, await requireOwnOrder(context, context.params.id)),
+  }),
+  checkOrder: customer.post('/billing/orders/{id}/check', {
+    response: orderSchema,
+    async handle(context) {
+      const { id } = await requireOwnOrder(context, context.params.id)
+      return orderJson(context, await context.ctx.payments.checkOrder(id, context.by))
+    },
+  }),
+  cancelOrder: customer.post('/billing/orders/{id}/cancel', {
+    response: orderSchema,
+    async handle(context) {
+      const { id } = await requireOwnOrder(context, context.params.id)
+      return orderJson(context, await context.ctx.payments.cancelOrder(id, context.by))
+    },
+  }),
+}

@@ -1,0 +1,164 @@
+/**
+ * Orders of payments. A row is written before the provider is asked, with everything that is compared later, and an order
+ * that was paid once stays paid. Statements are for the batches of `engine/payments/`.
+ */
+import type { Compilable } from 'kysely'
+import { pageOf, type Db, type Page, type PageOptions } from '../db/db.ts'
+import { columnsOf, fieldsOf, type RowFields } from '../db/row-fields.ts'
+import { sql, type OrderState, type PaymentOrdersTable } from '../db/schema/schema.ts'
+import { newId } from '../lib/ids.ts'
+import type { MethodName, PayInstruction } from './payment-method.ts'
+
+type Columns = RowFields<PaymentOrdersTable>
+
+/** An order; amounts are minor units of its currency, or nanos of the platform's. */
+export interface Order extends Omit<Columns, 'method' | 'amountMinor' | 'feeMinor' | 'ratePpm' | 'pay'> {
+  readonly method: MethodName
+  readonly amountMinor: bigint
+  readonly feeMinor: bigint
+  readonly ratePpm: bigint
+  /** null: the provider has not answered yet. */
+  readonly pay: PayInstruction | null
+}
+
+/** States in which an order can still be paid as planned. */
+export const openStates: readonly OrderState[] = ['created', 'pending']
+
+/** Valid at every provider: letters and digits, at most 32, the same in upper case. */
+export function newOrderId(): string {
+  return `S${newId('').slice(1).toUpperCase()}`
+}
+
+function orderOf(row: PaymentOrdersTable): Order {
+  return {
+    ...fieldsOf(row),
+    method: row.method as MethodName,
+    amountMinor: BigInt(row.amount_minor),
+    feeMinor: BigInt(row.fee_minor),
+    ratePpm: BigInt(row.rate_ppm),
+    pay: row.pay === null ? null : (JSON.parse(row.pay) as PayInstruction),
+  }
+}
+
+/** Amounts of orders are far below 2^53: the settings bound them. */
+export function insertOrder(order: Order): Compilable {
+  const { pay, amountMinor, feeMinor, ratePpm, ...rest } = order
+  const row = columnsOf<PaymentOrdersTable>({
+    ...rest,
+    amountMinor: Number(amountMinor),
+    feeMinor: Number(feeMinor),
+    ratePpm: Number(ratePpm),
+    pay: pay === null ? null : JSON.stringify(pay),
+  }) as PaymentOrdersTable
+  return sql.insertInto('payment_orders').values(row)
+}
+
+type Patch = Partial<
+  Pick<
+    Order,
+    | 'state'
+    | 'reference'
+    | 'pay'
+    | 'problem'
+    | 'nextCheckAt'
+    | 'checks'
+    | 'paidAt'
+    | 'creditNanos'
+    | 'bonusNanos'
+    | 'promotionId'
+    | 'confirmation'
+  >
+>
+
+/** Changes an order that is in one of these states; the caller expects one row, or accepts none. */
+export function updateOrder(id: string, states: readonly OrderState[], patch: Patch, at: number): Compilable {
+  const { pay, ...rest } = patch
+  const set = { ...columnsOf<PaymentOrdersTable>(rest), updated_at: at }
+  return sql
+    .updateTable('payment_orders')
+    .set(pay === undefined ? set : { ...set, pay: pay === null ? null : JSON.stringify(pay) })
+    .where('id', '=', id)
+    .where('state', 'in', [...states])
+}
+
+const orders = () => sql.selectFrom('payment_orders').selectAll()
+
+export async function orderById(db: Db, id: string): Promise<Order | undefined> {
+  const row = await db.first(orders().where('id', '=', id))
+  return row && orderOf(row)
+}
+
+export async function orderByClientKey(db: Db, account: string, key: string): Promise<Order | undefined> {
+  const row = await db.first(orders().where('account_id', '=', account).where('client_key', '=', key))
+  return row && orderOf(row)
+}
+
+/** Orders whose provider is to be asked, those that wait longest first. `methods`: those that are configured. */
+export async function dueOrders(
+  db: Db,
+  {
+    now,
+    methods,
+    limit,
+  }: { readonly now: number; readonly methods: readonly MethodName[]; readonly limit: number },
+): Promise<Order[]> {
+  if (methods.length === 0) return []
+  const query = orders()
+    .where('next_check_at', '<=', now)
+    .where('method', 'in', methods)
+    .orderBy('next_check_at')
+    .limit(limit)
+  return (await db.all(query)).map(orderOf)
+}
+
+/** What an account has ordered with a method since a time and may still pay or has paid, in minor units. */
+export async function orderedSince(
+  db: Db,
+  account: string,
+  method: MethodName,
+  since: number,
+): Promise<bigint> {
+  const row = await db.first(
+    sql
+      .selectFrom('payment_orders')
+      .select((build) => build.fn.sum<number | null>('amount_minor').as('total'))
+      .where('account_id', '=', account)
+      .where('method', '=', method)
+      .where('created_at', '>=', since)
+      .where('state', 'in', ['created', 'pending', 'paid']),
+  )
+  return BigInt(row?.total ?? 0)
+}
+
+export interface OrderFilter {
+  readonly account?: string | undefined
+  readonly state?: OrderState | undefined
+  readonly method?: MethodName | undefined
+  /** Created at or after, in milliseconds. */
+  readonly from?: number | undefined
+  /** Created before. */
+  readonly to?: number | undefined
+}
+
+/** Newest first. */
+export async function listOrders(db: Db, filter: OrderFilter, page: PageOptions): Promise<Page<Order>> {
+  let query = orders()
+    .orderBy('id', 'desc')
+    .limit(page.limit + 1)
+  if (filter.account !== undefined) query = query.where('account_id', '=', filter.account)
+  if (filter.state !== undefined) query = query.where('state', '=', filter.state)
+  if (filter.method !== undefined) query = query.where('method', '=', filter.method)
+  if (filter.from !== undefined) query = query.where('created_at', '>=', filter.from)
+  if (filter.to !== undefined) query = query.where('created_at', '<', filter.to)
+  if (page.cursor !== undefined) query = query.where('id', '<', page.cursor)
+  return pageOf(await db.all(query), page.limit, orderOf)
+}
+
+/** Unpaid orders are deleted after 90 days; paid ones, and those that anything refers to, never. */
+export function deleteUnpaidOrders(before: number): Compilable {
+  return sql
+    .deleteFrom('payment_orders')
+    .where('state', 'in', ['expired', 'failed', 'canceled'])
+    .where('created_at', '<', before)
+    .where('next_check_at', 'is', null)
+}

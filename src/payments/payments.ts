@@ -1,0 +1,51 @@
+/** Genuine payments: once per method, merchant and transaction, ever. */
+import type { Compilable } from 'kysely'
+import type { Db } from '../db/db.ts'
+import { columnsOf, fieldsOf, type RowFields } from '../db/row-fields.ts'
+import { sql, type PaymentsTable } from '../db/schema/schema.ts'
+import type { MethodName } from './payment-method.ts'
+
+export interface Payment extends Omit<RowFields<PaymentsTable>, 'method' | 'amountMinor'> {
+  readonly method: MethodName
+  readonly amountMinor: bigint
+}
+
+function paymentOf(row: PaymentsTable): Payment {
+  return { ...fieldsOf(row), method: row.method as MethodName, amountMinor: BigInt(row.amount_minor) }
+}
+
+/** The id of the credit in the ledger: two merchants may use the same numbers. */
+export function paymentCreditId({
+  method,
+  merchant,
+  transactionId,
+}: Pick<Payment, 'method' | 'merchant' | 'transactionId'>): string {
+  return `payment:${method}:${merchant}:${transactionId}`
+}
+
+export const bonusCreditId = (orderId: string): string => `bonus:${orderId}`
+
+export function insertPayment({ amountMinor, ...payment }: Payment): Compilable {
+  const row = columnsOf<PaymentsTable>({ ...payment, amountMinor: Number(amountMinor) }) as PaymentsTable
+  return sql.insertInto('payments').values(row)
+}
+
+export async function paymentOfOrder(db: Db, orderId: string): Promise<Payment | undefined> {
+  const row = await db.first(sql.selectFrom('payments').selectAll().where('order_id', '=', orderId))
+  return row && paymentOf(row)
+}
+
+export async function paymentByTransaction(
+  db: Db,
+  { method, merchant, transactionId }: Pick<Payment, 'method' | 'merchant' | 'transactionId'>,
+): Promise<Payment | undefined> {
+  const row = await db.first(
+    sql
+      .selectFrom('payments')
+      .selectAll()
+      .where('method', '=', method)
+      .where('merchant', '=', merchant)
+      .where('transaction_id', '=', transactionId),
+  )
+  return row && paymentOf(row)
+}

@@ -1,0 +1,74 @@
+/** Rates into the platform's currency: dated rows that an operator sets. No live feed decides about money. */
+import { auditStatement } from '../db/audit.ts'
+import { expectChanges, type Db } from '../db/db.ts'
+import { sql, type PaymentRatesTable } from '../db/schema/schema.ts'
+import { isUniqueViolation } from '../db/store-error.ts'
+import { apiError } from '../errors.ts'
+
+export interface PaymentRate {
+  readonly currency: string
+  /** Millionths of the platform's currency per unit of this one. */
+  readonly ratePpm: bigint
+  readonly effectiveFrom: number
+}
+
+const rateOf = (row: PaymentRatesTable): PaymentRate => ({
+  currency: row.currency,
+  ratePpm: BigInt(row.rate_ppm),
+  effectiveFrom: row.effective_from,
+})
+
+/** The rate in force. The platform's own currency has rate 1. undefined: nobody has set one. */
+export async function rateAt(
+  db: Db,
+  currency: string,
+  platformCurrency: string,
+  at: number,
+): Promise<bigint | undefined> {
+  if (currency === platformCurrency) return 1_000_000n
+  const row = await db.first(
+    sql
+      .selectFrom('payment_rates')
+      .select('rate_ppm')
+      .where('currency', '=', currency)
+      .where('effective_from', '<=', at)
+      .orderBy('effective_from', 'desc')
+      .limit(1),
+  )
+  return row && BigInt(row.rate_ppm)
+}
+
+/** Throws `conflict` if there is a rate from the same time on. */
+export async function addRate(db: Db, rate: PaymentRate, by: string): Promise<PaymentRate> {
+  const { currency, ratePpm, effectiveFrom } = rate
+  const row = {
+    currency,
+    rate_ppm: Number(ratePpm),
+    effective_from: effectiveFrom,
+    created_at: Date.now(),
+  }
+  try {
+    await db.write(
+      expectChanges(sql.insertInto('payment_rates').values(row), 1),
+      auditStatement(by, 'payment-rate.create', currency, {
+        rate_ppm: ratePpm,
+        effective_from: effectiveFrom,
+      }),
+    )
+  } catch (error) {
+    if (!isUniqueViolation(error, 'payment_rates.currency')) throw error
+    const message = 'This currency already has a rate from this time on.'
+    throw apiError('conflict', { param: 'effective_from', message })
+  }
+  return rate
+}
+
+/** Newest first. */
+export async function listRates(db: Db): Promise<PaymentRate[]> {
+  const query = sql
+    .selectFrom('payment_rates')
+    .selectAll()
+    .orderBy('effective_from', 'desc')
+    .orderBy('currency')
+  return (await db.all(query)).map(rateOf)
+}
