@@ -117,6 +117,7 @@ if (postgresSkipReason === false) {
   await import('../../src/http/openai/account.test.ts')
   await import('../../src/ledger/credits/counted-credits.test.ts')
   await import('../../src/ledger/credits/credits.test.ts')
+  await import('../../src/ledger/credits/unspent.test.ts')
   await import('../../src/limits/login-throttle.test.ts')
   await import('../../src/notifications/notifications.test.ts')
   await import('../../src/notifications/outbox.test.ts')

@@ -5,6 +5,7 @@ import { createLedgerCommit, openAnyStore } from '../../db/store.fixture.ts'
 import type { Db } from '../../db/db.ts'
 import { entryRowsOf } from '../entries.ts'
 import type { CreditKind } from '../events.ts'
+import { insertAccounts } from './accounts.fixture.ts'
 import {
   accountsMissingFirstPayment,
   countsAsLastCredit,
@@ -22,11 +23,7 @@ const entriesOf = ([id, source, amount]: CreditLine): EntryRow[] =>
 /** A database with an account that has these credits. */
 async function openWith(t: TestContext, ...lines: readonly CreditLine[]): Promise<Db> {
   const { db, commit } = await openAnyStore(t)
-  await db.write({
-    sql: `insert into accounts (id, email, email_normalised, name, tier, status, timezone, limits, trial, created_at, updated_at)
-      values ('acc_a', 'a', 'a', '', 'new', 'active', 'UTC', '{}', 0, 1, 1)`,
-    parameters: [],
-  })
+  await insertAccounts(db, account)
   await commit(createLedgerCommit(1, { entries: lines.flatMap(entriesOf) }))
   return db
 }

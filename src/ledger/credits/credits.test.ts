@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 import type { Db } from '../../db/db.ts'
-import { sql } from '../../db/schema/schema.ts'
 import { openAnyStore, createLedgerCommit, createRequestRow } from '../../db/store.fixture.ts'
 import { isUniqueViolation, isExpectationFailureOf } from '../../db/store-error.ts'
 import { ApiError } from '../../errors.ts'
 import { generateVoucherCode } from '../../lib/voucher-code.ts'
+import { insertAccounts } from './accounts.fixture.ts'
 import { creditOrderById, markCreditOrderEntered, openCreditOrders } from './credit-orders.ts'
 import { createPromotion, promotionById, runningPromotion, updatePromotion } from './promotions.ts'
 import { orderRefund, refundedNanos } from './refunds.ts'
@@ -22,28 +22,6 @@ import { claimVoucher, createVouchers, listVouchers, revokeVoucher } from './vou
 const at = 1_790_000_000_000
 const day = 86_400_000
 const by = 'test'
-
-async function insertAccounts(db: Db, ...ids: string[]): Promise<void> {
-  const row = {
-    name: '',
-    tier: 'new',
-    status: 'active' as const,
-    timezone: 'UTC',
-    limits: '{}',
-    trial: 0 as const,
-  }
-  const rows = ids.map((id) => ({
-    ...row,
-    id,
-    email: id,
-    email_normalised: id,
-    created_at: at,
-    updated_at: at,
-  }))
-  const none = { price_factor_ppm: null, cap_daily_nanos: null, cap_monthly_nanos: null }
-  const unset = { ...none, low_balance_nanos: null, first_paid_at: null }
-  await db.write(sql.insertInto('accounts').values(rows.map((each) => ({ ...each, ...unset }))))
-}
 
 async function dbWithAccounts(t: TestContext, ...ids: string[]): Promise<Db> {
   const { db } = await openAnyStore(t)
