@@ -49,4 +49,10 @@ export const paymentMessages: Texts = [
   ],
   [/^This currency already has a rate from this time on\.$/, '该币种在此时间已有汇率。'],
   [/^Order not found\.$/, '订单不存在。'],
+  [/^Refund not found\.$/, '退款不存在。'],
+  [/^This order is not paid\.$/, '订单尚未支付。'],
+  [/^Nothing of this payment can go back\.$/, '该笔付款已无可退金额。'],
+  [/^At most (.+) can go back\.$/, '最多可退 $1。'],
+  [/^The balance was spent or held in the meantime\.$/, '余额在此期间已被使用或占用。'],
+  [/^This refund is (\w+)\.$/, '该退款的状态为 $1。'],
 ]

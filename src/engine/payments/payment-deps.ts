@@ -1,14 +1,13 @@
 /** What all parts of payments on the main thread use. */
 import type { Config } from '../../config.ts'
 import { apiError, invalidField } from '../../errors.ts'
+import type { Change } from '../../db/change.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Order } from '../../payments/payment-orders.ts'
-import {
-  type MethodName,
-  type PaymentMethod,
-  type ProviderOrder,
-} from '../../payments/payment-method.ts'
+import { type MethodName, type PaymentMethod, type ProviderOrder } from '../../payments/payment-method.ts'
 import type { PaymentMethods } from '../../payments/payment-methods.ts'
+import type { Wallet } from '../caller-limits.ts'
+import type { Credits } from '../credits.ts'
 import type { SettleDeps } from './settle-order.ts'
 
 export interface PaymentDeps extends SettleDeps {
@@ -17,6 +16,10 @@ export interface PaymentDeps extends SettleDeps {
   /** The public URL of the relay, without a slash at its end. */
   readonly publicUrl: string
   readonly log: Log
+  readonly credits: Pick<Credits, 'takeBack' | 'enterWithId'>
+  readonly wallet: (account: string) => Promise<Pick<Wallet, 'held'>>
+  /** Resolves when every thread has applied the changes. */
+  readonly publishChanges: (changes: readonly Change[]) => Promise<void>
 }
 
 /** Throws 404 if the method is not configured. */

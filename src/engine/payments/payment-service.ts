@@ -11,13 +11,30 @@ import type {
   PaymentMethod,
   ReceivedNotice,
 } from '../../payments/payment-method.ts'
+import type { Refund } from '../../payments/payment-refunds.ts'
 import { rateAt } from '../../payments/rates.ts'
 import { cancelOrder, checkOrder, requireOrder, type CheckOutcome } from './check-order.ts'
 import { confirmOrder, type ReceivedTransfer } from './confirm-order.ts'
 import { createOrder, quoteOrder, type OrderInput, type OrderQuote } from './create-order.ts'
 import { noBonus } from './order-bonus.ts'
 import type { PaymentDeps } from './payment-deps.ts'
+import { receiveDispute } from './receive-dispute.ts'
+import { checkDueRefunds, receiveRefund } from './receive-refund.ts'
+import {
+  approveRefund,
+  completeRefund,
+  refuseRefund,
+  requestRefund,
+  type RefundInput,
+} from './refund-order.ts'
+import { refundablePayment } from './refundable-order.ts'
 import { NoticeReceiver } from './receive-notice.ts'
+
+/** `maxMinor`: in minor units of the order's currency. */
+export interface RefundPreview {
+  readonly maxMinor: bigint
+  readonly currency: string
+}
 
 export interface MethodStatus {
   readonly method: MethodName
@@ -48,6 +65,15 @@ export interface PaymentServices {
   cancelOrder(id: string, by: string): Promise<Order>
   /** Bank transfers only. Throws 400, 404 or 409. */
   confirmOrder(id: string, transfer: ReceivedTransfer, by: string): Promise<Order>
+  /** Takes the balance back at once. Throws 404, 409 if nothing, or less than the amount, can go back. */
+  requestRefund(input: RefundInput): Promise<Refund>
+  /** How much of a paid order can go back now. Throws 404, 409 if it is not paid. */
+  refundable(orderId: string): Promise<RefundPreview>
+  /** Throws 404, 409 if it was decided before. */
+  approveRefund(id: string, by: string): Promise<Refund>
+  refuseRefund(id: string, reason: string, by: string): Promise<Refund>
+  /** `transaction`: of the transfer that an operator has made. */
+  completeRefund(id: string, transaction: string, by: string): Promise<Refund>
   /** Throws 404 for a method that is not configured. */
   receiveNotice(method: string, notice: ReceivedNotice): Promise<NoticeAnswer>
 }
@@ -70,8 +96,14 @@ export class PaymentService implements PaymentServices {
   constructor(deps: PaymentDeps) {
     this.#deps = deps
     this.#receiver = new NoticeReceiver(deps, {
-      onRefund: () => Promise.resolve('accepted'),
-      onDispute: () => Promise.resolve('accepted'),
+      onRefund: async (method, { refund, reference, transaction }) => {
+        await receiveRefund(deps, method, { refund, reference, transaction })
+        return 'accepted'
+      },
+      onDispute: async (method, reference) => {
+        await receiveDispute(deps, method, reference)
+        return 'accepted'
+      },
       onCardRemoved: () => Promise.resolve('accepted'),
     })
   }
@@ -153,11 +185,33 @@ export class PaymentService implements PaymentServices {
     return confirmOrder(this.#deps, id, transfer, by)
   }
 
+  requestRefund(input: RefundInput): Promise<Refund> {
+    return requestRefund(this.#deps, input)
+  }
+
+  async refundable(orderId: string): Promise<RefundPreview> {
+    const order = await requireOrder(this.#deps, orderId)
+    const { maxMinor, payment } = await refundablePayment(this.#deps, order)
+    return { maxMinor, currency: payment.currency }
+  }
+
+  approveRefund(id: string, by: string): Promise<Refund> {
+    return approveRefund(this.#deps, id, by)
+  }
+
+  refuseRefund(id: string, reason: string, by: string): Promise<Refund> {
+    return refuseRefund(this.#deps, id, reason, by)
+  }
+
+  completeRefund(id: string, transaction: string, by: string): Promise<Refund> {
+    return completeRefund(this.#deps, id, transaction, by)
+  }
+
   receiveNotice(method: string, notice: ReceivedNotice): Promise<NoticeAnswer> {
     return this.#receiver.receive(method, notice)
   }
 
-  /** One round of the poller: asks about every order that is due. The leader's jobs call it. */
+  /** One round of the poller: asks about every order and refund that is due. The leader's jobs call it. */
   async checkDueOrders(): Promise<void> {
     const { db, now, methods, log } = this.#deps
     const due = { now: now(), methods: [...methods.keys()], limit: ordersPerRound }
@@ -166,5 +220,6 @@ export class PaymentService implements PaymentServices {
         log.warn({ err: error, order: order.id }, 'order could not be checked'),
       )
     }
+    await checkDueRefunds(this.#deps)
   }
 }

@@ -57,6 +57,11 @@ const noPayments: PaymentServices = {
   checkOrder: unavailable,
   cancelOrder: unavailable,
   confirmOrder: unavailable,
+  requestRefund: unavailable,
+  refundable: unavailable,
+  approveRefund: unavailable,
+  refuseRefund: unavailable,
+  completeRefund: unavailable,
   receiveNotice: unavailable,
 }
 

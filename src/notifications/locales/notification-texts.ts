@@ -98,6 +98,18 @@ const texts = {
     '有一笔 {method} 付款未入账',
     '订单 {order} 的付款 {amount} {currency} 与订单不符或重复支付，请在“支付”的“差异”中处理。',
   ),
+  refund_requested: bilingual(
+    'A refund of {amount} {currency} was requested',
+    'For order {order}. The balance was taken back; approve or refuse it under Payments, Refunds.',
+    '有一笔 {amount} {currency} 的退款申请',
+    '订单 {order}。余额已扣回，请在“支付”的“退款”中批准或拒绝。',
+  ),
+  payment_disputed: bilingual(
+    'A payment of {amount} {currency} is disputed',
+    'Order {order}. The balance was taken back as far as it was there; {receivable} {platform} are missing. Answer the dispute at the provider in time.',
+    '有一笔 {amount} {currency} 的付款发生争议',
+    '订单 {order}。已尽可能扣回余额，尚缺 {receivable} {platform}。请及时在支付渠道处理该争议。',
+  ),
   payment_notices_forged: bilingual(
     'Notices of {method} have wrong signatures',
     'Ten notices within an hour could not be verified. If a key or secret was rotated, set the new one. Payments are still found, because the relay asks the provider itself.',

@@ -61,6 +61,9 @@ export class ControlHandler {
       platformCurrency: config.currency,
       publicUrl: publicUrlOf(config),
       now: Date.now,
+      credits: core.credits,
+      wallet: async (account) => core.authority.wallet(account, null),
+      publishChanges: (changes) => this.publishChanges(changes),
       applyCreditOrder: (id) => this.creditService.applyOrder(id),
       bonusAtSettlement: (order) => Promise.resolve(order.bonusNanos),
     })

@@ -8,6 +8,7 @@ import { readWallet, wallet } from '../../api/wallet.ts'
 import { capsInput, money, pageFields, pageOf } from '../../api/json-schemas.ts'
 import { entrySchema, serializeCredit, serializeEntry } from '../../api/entries.ts'
 import { orderEndpoints } from './payment-orders.ts'
+import { refundEndpoints } from './payment-refunds.ts'
 import { statementEndpoints } from './statements.ts'
 import { currencyColumn, dayColumn } from '../../csv-export.ts'
 import { customer } from '../context.ts'
@@ -78,5 +79,6 @@ export const billingEndpoints = {
     },
   }),
   ...orderEndpoints,
+  ...refundEndpoints,
   ...statementEndpoints,
 }

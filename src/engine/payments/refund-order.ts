@@ -1,0 +1,224 @@
+/**
+ * Refunds of unused balance: the row with its final amount, then the balance is taken back, then the provider is asked with
+ * the refund's number. Whatever stops in between goes on from there; nothing is ever refunded under a second number.
+ */
+import { auditStatement } from '../../db/audit.ts'
+import { expectChanges } from '../../db/db.ts'
+import { isExpectationFailure, isUniqueViolation } from '../../db/store-error.ts'
+import { apiError, notFound } from '../../errors.ts'
+import { partsOfRefund } from '../../ledger/refundable.ts'
+import { formatMinor, parseMinor } from '../../lib/currency.ts'
+import { operatorAudience } from '../../notifications/notification-kinds.ts'
+import { insertNotification } from '../../notifications/notifications.ts'
+import type { RefundState } from '../../db/schema/schema.ts'
+import {
+  insertRefund,
+  refundById,
+  refundIdOf,
+  updateRefund,
+  type Refund,
+} from '../../payments/payment-refunds.ts'
+import { requireOrder } from './check-order.ts'
+import type { PaymentDeps } from './payment-deps.ts'
+import { refundablePayment, type RefundablePayment } from './refundable-order.ts'
+import { giveBack, sendRefund } from './send-refund.ts'
+
+export interface RefundInput {
+  readonly order: string
+  /** In the order's currency; null: all that can go back. */
+  readonly amount: string | null
+  readonly reason: string
+  readonly by: string
+  /** An operator's request is approved at once. */
+  readonly isOperator: boolean
+}
+
+const selfRefundWithinMs = 86_400_000
+
+/** Throws 404, 409 if nothing, or less than the amount, can go back. */
+export async function requestRefund(deps: PaymentDeps, input: RefundInput): Promise<Refund> {
+  const order = await requireOrder(deps, input.order)
+  for (;;) {
+    const found = await refundablePayment(deps, order)
+    const amountMinor = amountOf(found, input)
+    const { payment: paymentNanos, bonus: bonusNanos } = partsOfRefund(found.refundable, amountMinor)
+    const at = deps.now()
+    const refund: Refund = {
+      id: refundIdOf(order.id, found.refunds + 1),
+      orderId: order.id,
+      accountId: order.accountId,
+      state: 'requested',
+      amountMinor,
+      paymentNanos,
+      bonusNanos,
+      reason: input.reason,
+      requestedBy: input.by,
+      decidedBy: null,
+      reference: null,
+      problem: null,
+      // Until the balance is taken back: a crash leaves it to the poller.
+      nextCheckAt: at + 30_000,
+      checks: 0,
+      createdAt: at,
+      updatedAt: at,
+    }
+    try {
+      await deps.db.write(expectChanges(insertRefund(refund), 1), ...requestRecords(refund, found, input))
+    } catch (error) {
+      if (isUniqueViolation(error, 'payment_refunds.id')) continue
+      throw error
+    }
+    await takeBalance(deps, refund)
+    const isOwnChoice = deps.config.refundSelf && isUnused(found, amountMinor, at)
+    return input.isOperator || isOwnChoice
+      ? approveRefund(deps, refund.id, input.isOperator ? input.by : 'REFUND_SELF')
+      : requireRefund(deps, refund.id)
+  }
+}
+
+function amountOf({ payment, maxMinor }: RefundablePayment, { amount }: RefundInput): bigint {
+  const { currency } = payment
+  if (maxMinor === 0n) throw apiError('conflict', { message: 'Nothing of this payment can go back.' })
+  const amountMinor = amount === null ? maxMinor : parseMinor(amount, currency, 'amount')
+  if (amountMinor > 0n && amountMinor <= maxMinor) return amountMinor
+  const message = `At most ${formatMinor(maxMinor, currency)} ${currency} can go back.`
+  throw apiError('conflict', { param: 'amount', message })
+}
+
+/** The whole payment, within a day, with nothing spent. */
+function isUnused({ payment, refundable, maxMinor }: RefundablePayment, amount: bigint, at: number): boolean {
+  const isWhole = amount === refundable.paidMinor && maxMinor === refundable.paidMinor
+  return isWhole && at - payment.settledAt <= selfRefundWithinMs
+}
+
+function requestRecords(
+  refund: Refund,
+  { payment }: RefundablePayment,
+  { by, isOperator, reason }: RefundInput,
+) {
+  const amount = formatMinor(refund.amountMinor, payment.currency)
+  const audit = auditStatement(by, 'payment-refund.request', refund.id, {
+    account: refund.accountId,
+    amount,
+    currency: payment.currency,
+    reason,
+  })
+  if (isOperator) return [audit]
+  const notice = insertNotification({
+    audience: operatorAudience,
+    kind: 'payment',
+    severity: 'warning',
+    subject: `refund:${refund.id}`,
+    period: 'requested',
+    code: 'refund_requested',
+    params: { order: refund.orderId, amount, currency: payment.currency },
+  })
+  return [audit, notice]
+}
+
+/** Throws 409 if the balance is not there any more: then the refund is refused, and nothing was taken. */
+export async function takeBalance(deps: PaymentDeps, refund: Refund): Promise<void> {
+  const { id, accountId: account, paymentNanos, bonusNanos } = refund
+  const parts = [
+    { kind: 'payment', amount: paymentNanos },
+    { kind: 'bonus', amount: bonusNanos },
+  ] as const
+  const taken = await deps.credits.takeBack({ id, account, parts, mode: 'all' })
+  const at = deps.now()
+  if (taken.kind === 'taken') {
+    await deps.db.write(updateRefund(id, ['requested'], { nextCheckAt: null }, at))
+    return
+  }
+  const problem = 'The balance was spent or held in the meantime.'
+  await deps.db.write(updateRefund(id, ['requested'], { state: 'refused', problem, nextCheckAt: null }, at))
+  throw apiError('conflict', { message: problem })
+}
+
+/** Throws 404, 409 if it was decided before. Resolves with what became of it. */
+export async function approveRefund(deps: PaymentDeps, id: string, by: string): Promise<Refund> {
+  const refund = await requireRefund(deps, id)
+  if (refund.nextCheckAt !== null && refund.state === 'requested') await takeBalance(deps, refund)
+  await decide(deps, refund, { from: ['requested'], to: 'debited', by, action: 'approve', problem: null })
+  await sendRefund(deps, await requireRefund(deps, id))
+  return requireRefund(deps, id)
+}
+
+/** Gives the balance back. Throws 404, 409 if it was decided before. */
+export async function refuseRefund(
+  deps: PaymentDeps,
+  id: string,
+  reason: string,
+  by: string,
+): Promise<Refund> {
+  const refund = await requireRefund(deps, id)
+  if (refund.nextCheckAt !== null && refund.state === 'requested') await takeBalance(deps, refund)
+  await decide(deps, refund, {
+    from: ['requested', 'unknown'],
+    to: 'refused',
+    by,
+    action: 'refuse',
+    problem: reason,
+  })
+  await giveBack(deps, refund)
+  await deps.db.write(updateRefund(id, ['refused'], { nextCheckAt: null }, deps.now()))
+  return requireRefund(deps, id)
+}
+
+/** An operator has sent the money, or knows that it has arrived. Throws 404, 409 in other states. */
+export async function completeRefund(
+  deps: PaymentDeps,
+  id: string,
+  transaction: string,
+  by: string,
+): Promise<Refund> {
+  const refund = await requireRefund(deps, id)
+  await decide(deps, refund, {
+    from: ['debited', 'sent', 'unknown'],
+    to: 'done',
+    by,
+    action: 'done',
+    problem: null,
+    reference: transaction,
+  })
+  return requireRefund(deps, id)
+}
+
+interface Decision {
+  readonly from: readonly RefundState[]
+  readonly to: RefundState
+  readonly by: string
+  readonly action: string
+  readonly problem: string | null
+  readonly reference?: string
+}
+
+async function decide(deps: PaymentDeps, refund: Refund, decision: Decision): Promise<void> {
+  const { from, to, by, action, problem, reference } = decision
+  const at = deps.now()
+  // A refusal is checked again until the balance is back; an approval until the provider has answered.
+  const nextCheckAt = to === 'done' ? null : at + 30_000
+  const patch = {
+    state: to,
+    decidedBy: by,
+    problem,
+    nextCheckAt,
+    ...(reference === undefined ? {} : { reference }),
+  }
+  try {
+    await deps.db.write(
+      expectChanges(updateRefund(refund.id, from, patch, at), 1),
+      auditStatement(by, `payment-refund.${action}`, refund.id, problem === null ? {} : { reason: problem }),
+    )
+  } catch (error) {
+    if (!isExpectationFailure(error)) throw error
+    const { state } = await requireRefund(deps, refund.id)
+    throw apiError('conflict', { message: `This refund is ${state}.` })
+  }
+}
+
+/** Throws 404. */
+export async function requireRefund({ db }: Pick<PaymentDeps, 'db'>, id: string): Promise<Refund> {
+  const refund = await refundById(db, id)
+  if (refund === undefined) throw notFound('Refund')
+  return refund
+}

@@ -1,0 +1,61 @@
+/** What of a paid order can go back now: the rules are in ledger/refundable.ts, the figures in the store. */
+import { apiError } from '../../errors.ts'
+import { unspentOf } from '../../ledger/credits/unspent.ts'
+import { maxRefundMinor, type RefundableOrder } from '../../ledger/refundable.ts'
+import type { Order } from '../../payments/payment-orders.ts'
+import { countedStates, disputesOfOrder, paybacksOf, refundsOfOrder } from '../../payments/payment-refunds.ts'
+import { bonusCreditId, paymentCreditId, paymentOfOrder, type Payment } from '../../payments/payments.ts'
+import type { PaymentDeps } from './payment-deps.ts'
+
+export interface RefundablePayment {
+  readonly payment: Payment
+  readonly refundable: RefundableOrder
+  /** In minor units: at most this can go back now. */
+  readonly maxMinor: bigint
+  /** How many refunds the order has, whatever became of them. */
+  readonly refunds: number
+}
+
+/** Throws 409 if the order is not paid. */
+export async function refundablePayment(deps: PaymentDeps, order: Order): Promise<RefundablePayment> {
+  const { db } = deps
+  const payment = await paymentOfOrder(db, order.id)
+  if (payment === undefined) throw apiError('conflict', { message: 'This order is not paid.' })
+  const [refunds, disputes] = await Promise.all([refundsOfOrder(db, order.id), disputesOfOrder(db, order.id)])
+  const counted = [
+    ...refunds.filter(({ state }) => countedStates.includes(state)),
+    ...disputes.filter(({ state }) => state !== 'won'),
+  ]
+  const refundable = {
+    credit: payment.creditNanos,
+    bonus: payment.bonusNanos,
+    paidMinor: payment.amountMinor - order.feeMinor,
+    refundedMinor: counted.reduce((sum, { amountMinor }) => sum + amountMinor, 0n),
+    taken: {
+      payment: counted.reduce((sum, { paymentNanos }) => sum + paymentNanos, 0n),
+      bonus: counted.reduce((sum, { bonusNanos }) => sum + bonusNanos, 0n),
+    },
+  }
+  const unspent = await unspentOfPayment(deps, payment)
+  return { payment, refundable, maxMinor: maxRefundMinor(refundable, unspent), refunds: refunds.length }
+}
+
+async function unspentOfPayment(deps: PaymentDeps, payment: Payment): Promise<bigint> {
+  const { db } = deps
+  const { accountId: account, orderId } = payment
+  const paybacks = await paybacksOf(db, account)
+  const creditIds = new Map([[orderId, paymentCreditId(payment)]])
+  for (const { orderId: other } of paybacks) {
+    if (creditIds.has(other)) continue
+    const paid = await paymentOfOrder(db, other)
+    if (paid !== undefined) creditIds.set(other, paymentCreditId(paid))
+  }
+  const { held } = await deps.wallet(account)
+  return unspentOf(db, {
+    account,
+    held,
+    creditId: paymentCreditId(payment),
+    bonusId: payment.bonusNanos > 0n ? bonusCreditId(orderId) : null,
+    paybacks: paybacks.map(({ id, orderId: of }) => ({ id, creditId: creditIds.get(of) ?? '' })),
+  })
+}

@@ -1,0 +1,114 @@
+/** Sends approved refunds to their providers, and follows them until they are done or refused. */
+import { paybackUndoneIds } from '../../ledger/payback-ids.ts'
+import { paymentOfOrder } from '../../payments/payments.ts'
+import {
+  ProviderError,
+  type PaymentMethod,
+  type ProviderRefund,
+  type RefundReading,
+} from '../../payments/payment-method.ts'
+import { updateRefund, type Refund } from '../../payments/payment-refunds.ts'
+import { requireOrder } from './check-order.ts'
+import { retryCheckAt } from './check-schedule.ts'
+import { providerOrderOf, requireMethod, type PaymentDeps } from './payment-deps.ts'
+
+const underWay = ['debited', 'sent', 'unknown'] as const
+
+/** Asks the provider for the first time, or again under the same number. */
+export function sendRefund(deps: PaymentDeps, refund: Refund): Promise<void> {
+  return ask(deps, refund, (method, asked) => method.refund(asked))
+}
+
+/** Asks what became of a refund; one that the provider does not know is sent again. */
+export function followRefund(deps: PaymentDeps, refund: Refund): Promise<void> {
+  return ask(deps, refund, async (method, asked) => {
+    const reading = await method.readRefund(asked)
+    return reading.state === 'absent' ? method.refund(asked) : reading
+  })
+}
+
+type Ask = (method: PaymentMethod, refund: ProviderRefund) => Promise<RefundReading>
+
+async function ask(deps: PaymentDeps, refund: Refund, question: Ask): Promise<void> {
+  const order = await requireOrder(deps, refund.orderId)
+  // The operator transfers it, and then says so.
+  if (order.method === 'bank') return record(deps, refund, { state: 'sent', reference: null })
+  const payment = await paymentOfOrder(deps.db, order.id)
+  const asked: ProviderRefund = {
+    id: refund.id,
+    order: providerOrderOf(deps, order, payment?.transactionId ?? null),
+    amountMinor: refund.amountMinor,
+    description: 'Refund',
+  }
+  try {
+    await record(deps, refund, await question(requireMethod(deps, order.method), asked), order.method)
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error
+    const at = deps.now()
+    const nextCheckAt = retryCheckAt(refund.checks, at)
+    const patch = {
+      state: 'unknown',
+      problem: error.message,
+      nextCheckAt,
+      checks: refund.checks + 1,
+    } as const
+    await deps.db.write(updateRefund(refund.id, underWay, patch, at))
+  }
+}
+
+async function record(
+  deps: PaymentDeps,
+  refund: Refund,
+  reading: RefundReading,
+  method: string = 'bank',
+): Promise<void> {
+  const { db } = deps
+  const at = deps.now()
+  const checks = refund.checks + 1
+  switch (reading.state) {
+    case 'done': {
+      const { reference } = reading
+      const patch = { state: 'done', reference, problem: null, nextCheckAt: null, checks } as const
+      await db.write(updateRefund(refund.id, underWay, patch, at))
+      return
+    }
+    case 'sent':
+    case 'absent': {
+      const nextCheckAt = method === 'bank' ? null : retryCheckAt(refund.checks, at)
+      const reference = reading.state === 'sent' ? reading.reference : null
+      await db.write(
+        updateRefund(
+          refund.id,
+          underWay,
+          { state: 'sent', reference, problem: null, nextCheckAt, checks },
+          at,
+        ),
+      )
+      return
+    }
+    case 'refused': {
+      await giveBack(deps, refund)
+      const patch = { state: 'failed', problem: reading.reason, nextCheckAt: null, checks } as const
+      await db.write(updateRefund(refund.id, underWay, patch, at))
+      return
+    }
+    case 'unclear': {
+      const patch = { state: 'unknown', problem: reading.reason, nextCheckAt: null, checks } as const
+      await db.write(updateRefund(refund.id, underWay, patch, at))
+    }
+  }
+}
+
+/** Enters what a refund or a dispute had taken again, once. */
+export async function giveBack(
+  { credits }: Pick<PaymentDeps, 'credits'>,
+  taken: Pick<Refund, 'id' | 'accountId' | 'paymentNanos' | 'bonusNanos'>,
+): Promise<void> {
+  const { id, accountId: account, paymentNanos, bonusNanos } = taken
+  const ids = paybackUndoneIds(id)
+  const reason = `Refund ${id} was not made`
+  if (paymentNanos > 0n)
+    await credits.enterWithId(ids.payment, { account, amount: paymentNanos, source: 'payment', reason })
+  if (bonusNanos > 0n)
+    await credits.enterWithId(ids.bonus, { account, amount: bonusNanos, source: 'bonus', reason })
+}

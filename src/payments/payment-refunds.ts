@@ -1,0 +1,147 @@
+/** Refunds of payments, and disputes. A refund's number is that of its order and a count: a second call makes no second one. */
+import type { Compilable } from 'kysely'
+import { pageOf, type Db, type Page, type PageOptions } from '../db/db.ts'
+import { columnsOf, fieldsOf, type RowFields } from '../db/row-fields.ts'
+import {
+  sql,
+  type PaymentDisputesTable,
+  type PaymentRefundsTable,
+  type RefundState,
+} from '../db/schema/schema.ts'
+import type { MethodName } from './payment-method.ts'
+
+export interface Refund extends Omit<RowFields<PaymentRefundsTable>, 'amountMinor'> {
+  readonly amountMinor: bigint
+}
+
+/** States in which a refund counts: the money has left the account. */
+export const countedStates: readonly RefundState[] = ['requested', 'debited', 'sent', 'done', 'unknown']
+
+/** The refund's number at the provider, too. Letters and digits, at most 32. */
+export const refundIdOf = (orderId: string, count: number): string => `${orderId}R${count}`
+
+function refundOf(row: PaymentRefundsTable): Refund {
+  return { ...fieldsOf(row), amountMinor: BigInt(row.amount_minor) }
+}
+
+export function insertRefund({ amountMinor, ...refund }: Refund): Compilable {
+  const row = columnsOf<PaymentRefundsTable>({ ...refund, amountMinor: Number(amountMinor) })
+  return sql.insertInto('payment_refunds').values(row as PaymentRefundsTable)
+}
+
+type Patch = Partial<Pick<Refund, 'state' | 'decidedBy' | 'reference' | 'problem' | 'nextCheckAt' | 'checks'>>
+
+/** Changes a refund that is in one of these states. */
+export function updateRefund(
+  id: string,
+  states: readonly RefundState[],
+  patch: Patch,
+  at: number,
+): Compilable {
+  return sql
+    .updateTable('payment_refunds')
+    .set({ ...columnsOf<PaymentRefundsTable>(patch), updated_at: at })
+    .where('id', '=', id)
+    .where('state', 'in', [...states])
+}
+
+const refunds = () => sql.selectFrom('payment_refunds').selectAll()
+
+export async function refundById(db: Db, id: string): Promise<Refund | undefined> {
+  const row = await db.first(refunds().where('id', '=', id))
+  return row && refundOf(row)
+}
+
+export async function refundsOfOrder(db: Db, orderId: string): Promise<Refund[]> {
+  return (await db.all(refunds().where('order_id', '=', orderId))).map(refundOf)
+}
+
+export async function dueRefunds(db: Db, now: number, limit: number): Promise<Refund[]> {
+  const query = refunds().where('next_check_at', '<=', now).orderBy('next_check_at').limit(limit)
+  return (await db.all(query)).map(refundOf)
+}
+
+export interface RefundFilter {
+  readonly account?: string | undefined
+  readonly order?: string | undefined
+  readonly state?: RefundState | undefined
+}
+
+/** Those of the newest orders first. */
+export async function listRefunds(db: Db, filter: RefundFilter, page: PageOptions): Promise<Page<Refund>> {
+  let query = refunds()
+    .orderBy('id', 'desc')
+    .limit(page.limit + 1)
+  if (filter.account !== undefined) query = query.where('account_id', '=', filter.account)
+  if (filter.order !== undefined) query = query.where('order_id', '=', filter.order)
+  if (filter.state !== undefined) query = query.where('state', '=', filter.state)
+  if (page.cursor !== undefined) query = query.where('id', '<', page.cursor)
+  return pageOf(await db.all(query), page.limit, refundOf)
+}
+
+export interface Dispute extends Omit<RowFields<PaymentDisputesTable>, 'amountMinor' | 'method'> {
+  readonly method: MethodName
+  readonly amountMinor: bigint
+}
+
+function disputeOf(row: PaymentDisputesTable): Dispute {
+  return { ...fieldsOf(row), method: row.method as MethodName, amountMinor: BigInt(row.amount_minor) }
+}
+
+/** The id of what a dispute takes back. */
+export const disputeId = ({ method, reference }: Pick<Dispute, 'method' | 'reference'>): string =>
+  `dispute:${method}:${reference}`
+
+export async function disputeByReference(
+  db: Db,
+  method: MethodName,
+  reference: string,
+): Promise<Dispute | undefined> {
+  const query = sql.selectFrom('payment_disputes').selectAll()
+  const row = await db.first(query.where('method', '=', method).where('reference', '=', reference))
+  return row && disputeOf(row)
+}
+
+export async function disputesOfOrder(db: Db, orderId: string): Promise<Dispute[]> {
+  const rows = await db.all(sql.selectFrom('payment_disputes').selectAll().where('order_id', '=', orderId))
+  return rows.map(disputeOf)
+}
+
+export function insertDispute({ amountMinor, ...dispute }: Dispute): Compilable {
+  const row = columnsOf<PaymentDisputesTable>({ ...dispute, amountMinor: Number(amountMinor) })
+  return sql.insertInto('payment_disputes').values(row as PaymentDisputesTable)
+}
+
+export function updateDispute(dispute: Dispute, state: Dispute['state'], at: number): Compilable {
+  return sql
+    .updateTable('payment_disputes')
+    .set({ state, updated_at: at, ...(state === 'won' ? { receivable_nanos: 0n } : {}) })
+    .where('method', '=', dispute.method)
+    .where('reference', '=', dispute.reference)
+    .where('state', '=', dispute.state)
+}
+
+/** What an account owes after disputes that its balance did not cover, in nanos. */
+export async function receivableOf(db: Db, account: string): Promise<bigint> {
+  const query = sql.selectFrom('payment_disputes').select('receivable_nanos')
+  const rows = await db.all(query.where('account_id', '=', account).where('receivable_nanos', '>', 0n))
+  return rows.reduce((sum, { receivable_nanos: nanos }) => sum + nanos, 0n)
+}
+
+/** What took money of an account back: refunds that count, and disputes that were not won, by the order's id. */
+export async function paybacksOf(
+  db: Db,
+  account: string,
+): Promise<{ readonly id: string; readonly orderId: string }[]> {
+  const [refundRows, disputeRows] = await Promise.all([
+    db.all(
+      sql
+        .selectFrom('payment_refunds')
+        .select(['id', 'order_id as orderId'])
+        .where('account_id', '=', account),
+    ),
+    db.all(sql.selectFrom('payment_disputes').selectAll().where('account_id', '=', account)),
+  ])
+  const disputes = disputeRows.map(disputeOf)
+  return [...refundRows, ...disputes.map((each) => ({ id: disputeId(each), orderId: each.orderId }))]
+}
