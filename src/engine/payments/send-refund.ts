@@ -27,9 +27,9 @@ export function followRefund(deps: PaymentDeps, refund: Refund): Promise<void> {
   })
 }
 
-type Ask = (method: PaymentMethod, refund: ProviderRefund) => Promise<RefundReading>
+type ProviderCall = (method: PaymentMethod, refund: ProviderRefund) => Promise<RefundReading>
 
-async function ask(deps: PaymentDeps, refund: Refund, question: Ask): Promise<void> {
+async function ask(deps: PaymentDeps, refund: Refund, question: ProviderCall): Promise<void> {
   const order = await requireOrder(deps, refund.orderId)
   // The operator transfers it, and then says so.
   if (order.method === 'bank') return record(deps, refund, { state: 'sent', reference: null })
