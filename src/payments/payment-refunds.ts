@@ -56,6 +56,24 @@ export async function refundsOfOrder(db: Db, orderId: string): Promise<Refund[]>
   return (await db.all(refunds().where('order_id', '=', orderId))).map(refundOf)
 }
 
+/** Refunds of a method's orders that were completed in a span. */
+export async function refundsDoneBetween(
+  db: Db,
+  method: MethodName,
+  from: number,
+  to: number,
+): Promise<Refund[]> {
+  const query = sql
+    .selectFrom('payment_refunds')
+    .innerJoin('payment_orders', 'payment_orders.id', 'payment_refunds.order_id')
+    .selectAll('payment_refunds')
+    .where('payment_orders.method', '=', method)
+    .where('payment_refunds.state', '=', 'done')
+    .where('payment_refunds.updated_at', '>=', from)
+    .where('payment_refunds.updated_at', '<', to)
+  return (await db.report(query)).map(refundOf)
+}
+
 export async function dueRefunds(db: Db, now: number, limit: number): Promise<Refund[]> {
   const query = refunds().where('next_check_at', '<=', now).orderBy('next_check_at').limit(limit)
   return (await db.all(query)).map(refundOf)

@@ -49,3 +49,20 @@ export async function paymentByTransaction(
   )
   return row && paymentOf(row)
 }
+
+/** Payments with a method that were paid in a span, oldest first. */
+export async function paymentsBetween(
+  db: Db,
+  method: MethodName,
+  from: number,
+  to: number,
+): Promise<Payment[]> {
+  const query = sql
+    .selectFrom('payments')
+    .selectAll()
+    .where('method', '=', method)
+    .where('paid_at', '>=', from)
+    .where('paid_at', '<', to)
+    .orderBy('paid_at')
+  return (await db.report(query)).map(paymentOf)
+}

@@ -4,20 +4,25 @@
  */
 import { parseMinor } from '../../lib/currency.ts'
 import { errorMessage } from '../../lib/error-message.ts'
-import { dueOrders, type Order } from '../../payments/payment-orders.ts'
+import { deleteUnpaidOrders, dueOrders, type Order } from '../../payments/payment-orders.ts'
 import type {
   MethodName,
   NoticeAnswer,
   PaymentMethod,
   ReceivedNotice,
 } from '../../payments/payment-method.ts'
+import type { Difference } from '../../payments/differences.ts'
+import type { PaymentRun } from '../../payments/payment-runs.ts'
 import type { Refund } from '../../payments/payment-refunds.ts'
 import { rateAt } from '../../payments/rates.ts'
 import { cancelOrder, checkOrder, requireOrder, type CheckOutcome } from './check-order.ts'
 import { confirmOrder, type ReceivedTransfer } from './confirm-order.ts'
 import { createOrder, quoteOrder, type OrderInput, type OrderQuote } from './create-order.ts'
+import { DailyReconciliation } from './daily-reconciliation.ts'
 import { noBonus } from './order-bonus.ts'
 import type { PaymentDeps } from './payment-deps.ts'
+import { reconcile, type ReconcileInput } from './reconcile.ts'
+import { decideDifference, type DifferenceDecision } from './resolve-difference.ts'
 import { receiveDispute } from './receive-dispute.ts'
 import { checkDueRefunds, receiveRefund } from './receive-refund.ts'
 import {
@@ -74,6 +79,12 @@ export interface PaymentServices {
   refuseRefund(id: string, reason: string, by: string): Promise<Refund>
   /** `transaction`: of the transfer that an operator has made. */
   completeRefund(id: string, transaction: string, by: string): Promise<Refund>
+  /** Throws 400 naming the field. A list that cannot be read is a run that failed. */
+  reconcile(input: ReconcileInput): Promise<PaymentRun>
+  /** Throws 404, 409 if it was resolved before, or the action does not apply. */
+  decideDifference(id: string, decision: DifferenceDecision): Promise<Difference>
+  /** undefined: the method is not configured. */
+  currencyOf(method: MethodName): Promise<string | undefined>
   /** Throws 404 for a method that is not configured. */
   receiveNotice(method: string, notice: ReceivedNotice): Promise<NoticeAnswer>
 }
@@ -81,6 +92,7 @@ export interface PaymentServices {
 const checkAgainAfterMs = 3000
 const checkMethodsEveryMs = 600_000
 const ordersPerRound = 50
+const unpaidKeptMs = 90 * 86_400_000
 
 interface MethodCheck {
   readonly at: number
@@ -90,11 +102,13 @@ interface MethodCheck {
 export class PaymentService implements PaymentServices {
   readonly #deps: PaymentDeps
   readonly #receiver: NoticeReceiver
+  readonly #daily: DailyReconciliation
   readonly #checks = new Map<string, { readonly at: number; readonly outcome: Promise<CheckOutcome> }>()
   readonly #methodChecks = new Map<MethodName, MethodCheck>()
 
   constructor(deps: PaymentDeps) {
     this.#deps = deps
+    this.#daily = new DailyReconciliation(deps)
     this.#receiver = new NoticeReceiver(deps, {
       onRefund: async (method, { refund, reference, transaction }) => {
         await receiveRefund(deps, method, { refund, reference, transaction })
@@ -207,6 +221,18 @@ export class PaymentService implements PaymentServices {
     return completeRefund(this.#deps, id, transaction, by)
   }
 
+  reconcile(input: ReconcileInput): Promise<PaymentRun> {
+    return reconcile(this.#deps, input)
+  }
+
+  decideDifference(id: string, decision: DifferenceDecision): Promise<Difference> {
+    return decideDifference(this.#deps, id, decision)
+  }
+
+  currencyOf(method: MethodName): Promise<string | undefined> {
+    return Promise.resolve(this.#deps.methods.get(method)?.currency)
+  }
+
   receiveNotice(method: string, notice: ReceivedNotice): Promise<NoticeAnswer> {
     return this.#receiver.receive(method, notice)
   }
@@ -221,5 +247,12 @@ export class PaymentService implements PaymentServices {
       )
     }
     await checkDueRefunds(this.#deps)
+  }
+
+  /** Compares the day before with each provider's list, if that is due, and deletes old unpaid orders. */
+  async runDailyWork(): Promise<void> {
+    const { db, now } = this.#deps
+    await this.#daily.run()
+    await db.write(deleteUnpaidOrders(now() - unpaidKeptMs))
   }
 }

@@ -62,6 +62,9 @@ const noPayments: PaymentServices = {
   approveRefund: unavailable,
   refuseRefund: unavailable,
   completeRefund: unavailable,
+  reconcile: unavailable,
+  decideDifference: unavailable,
+  currencyOf: unavailable,
   receiveNotice: unavailable,
 }
 

@@ -14,6 +14,7 @@ import { creditEndpoints } from './money/credits.ts'
 import { keyEndpoints } from './accounts/keys.ts'
 import { voucherEndpoints } from './money/vouchers.ts'
 import { paymentOrderEndpoints } from './money/payment-orders.ts'
+import { paymentDifferenceEndpoints } from './money/payment-differences.ts'
 import { paymentRefundEndpoints } from './money/payment-refunds.ts'
 import { promotionEndpoints } from './money/promotions.ts'
 import { requestEndpoints } from './traffic/requests.ts'
@@ -53,6 +54,7 @@ export const adminEndpoints = [
   ...keyEndpoints,
   ...voucherEndpoints,
   ...paymentOrderEndpoints,
+  ...paymentDifferenceEndpoints,
   ...paymentRefundEndpoints,
   ...promotionEndpoints,
   ...requestEndpoints,

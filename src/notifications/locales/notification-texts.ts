@@ -104,6 +104,12 @@ const texts = {
     '有一笔 {amount} {currency} 的退款申请',
     '订单 {order}。余额已扣回，请在“支付”的“退款”中批准或拒绝。',
   ),
+  payments_differ: bilingual(
+    'Payments by {method} differ',
+    'For {day}, {count} differences with the provider’s list wait for your decision under Payments, Differences.',
+    '{method} 对账存在差异',
+    '{day} 的账单有 {count} 处差异待处理，请前往“支付”的“差异”。',
+  ),
   payment_disputed: bilingual(
     'A payment of {amount} {currency} is disputed',
     'Order {order}. The balance was taken back as far as it was there; {receivable} {platform} are missing. Answer the dispute at the provider in time.',
