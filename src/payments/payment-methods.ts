@@ -1,15 +1,9 @@
 /** The payment methods that are configured, in the order of `PAYMENT_METHODS`. */
-import type { Config } from '../config.ts'
 import { parseCidrs } from '../lib/address-guard.ts'
 import { ConfigError } from '../lib/settings.ts'
+import type { PaymentMethodDeps } from './method-deps.ts'
 import { methodNames, type MethodName, type PaymentMethod } from './payment-method.ts'
-import { mayUseHttp, type ProviderHttp } from './provider-http.ts'
-
-export interface PaymentMethodDeps {
-  readonly config: Config
-  readonly http: ProviderHttp
-  readonly now: () => number
-}
+import { mayUseHttp } from './provider-http.ts'
 
 /** null: not configured. Throws a `ConfigError` naming the setting that is missing if it is half configured. */
 type MethodFactory = (deps: PaymentMethodDeps) => PaymentMethod | null

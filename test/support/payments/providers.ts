@@ -1,0 +1,14 @@
+/** The scripted providers of all payment methods that have one. */
+import { StripeServer } from './stripe-server.ts'
+import type { ScriptedProvider } from './scripted-provider.ts'
+
+export const startProvider = {
+  stripe: () => StripeServer.start(),
+} as const satisfies Record<string, () => Promise<ScriptedProvider>>
+
+/** The settings of one relay that uses all of these. */
+export function settingsOf(providers: readonly ScriptedProvider[]): Record<string, string> {
+  // Nobody connects to this address: the tests deliver notices themselves.
+  const shared = { PUBLIC_URL: 'http://127.0.0.1:9', STRIPE_CURRENCY: 'CNY' }
+  return Object.assign({}, ...providers.map(({ settings }) => settings), shared) as Record<string, string>
+}
