@@ -80,14 +80,6 @@ export class SimAuthority implements LedgerTransaction {
     }
   }
 
-  credit(id: string, account: string, amount: bigint): number {
-    const at = this.#deps.now()
-    const keepsOverrun = this.#deps.bug === 'overrun kept after a credit'
-    const credit = { id, at, account, amount, source: 'credit', reason: 'sim' } as const
-    decide(this, { kind: 'credit', credit, keepsOverrun })
-    return this.newest
-  }
-
   addEvent(event: LedgerEvent): void {
     this.#events.push(event)
     this.#deps.onEvent(event, this.#isExpiring)

@@ -24,6 +24,8 @@ export const bugs = [
   'late bill forgotten',
   'early aborts free',
   'free early aborts charged',
+  'paid back what is held',
+  'paid back twice',
 ] as const
 
 export type Bug = (typeof bugs)[number]

@@ -6,6 +6,7 @@ import type { Caps } from '../src/ledger/caps.ts'
 import { apply } from '../src/ledger/apply.ts'
 import { encodeHolds } from '../src/ledger/checkpoint.ts'
 import type { LateCharge, LedgerEvent, Settled } from '../src/ledger/events.ts'
+import { isPayback } from '../src/ledger/payback-ids.ts'
 import { costOf, type Usage } from '../src/ledger/price.ts'
 import { noUsage } from '../src/providers/usage.ts'
 import { accountOwner, emptyOwner, emptyState, keyOwner, type LedgerState } from '../src/ledger/state.ts'
@@ -43,7 +44,8 @@ export class ReferenceModel {
 
   record(event: LedgerEvent): void {
     if (event.kind === 'held') this.#begin(event)
-    if (event.kind === 'credited' && event.amount > 0n) this.#overran.delete(event.account)
+    const isNewMoney = event.kind === 'credited' && event.amount > 0n && !isPayback(event.id)
+    if (isNewMoney) this.#overran.delete(event.account)
     const account = this.#accounts.get(event.id)
     if (event.kind === 'settled' && event.overrun > 0n && account !== undefined) this.#overran.add(account)
     if (event.kind === 'late' && event.charge) this.#addLate(event.account, event.charge)

@@ -20,6 +20,7 @@ import {
   ReferenceModel,
 } from './checks.ts'
 import { SimClock } from './clock.ts'
+import { SimCredits } from './credits.ts'
 import { SimDisk } from './disk.ts'
 import type { SimHoldOptions, SimMessage, SimReply } from './messages.ts'
 import { SimRequest } from './request.ts'
@@ -48,8 +49,7 @@ export class Simulation {
   #disk = new SimDisk()
   #referenceModel: ReferenceModel
   #authority: SimAuthority
-  readonly #durableCredits = new Map<string, bigint>()
-  #credits: { id: string; amount: bigint; commit: number }[] = []
+  readonly #credits: SimCredits
   steps = 0
 
   constructor(seed: number, bug: Bug | null) {
@@ -60,8 +60,15 @@ export class Simulation {
     this.#caps = drawCaps(this.#prng)
     this.#referenceModel = new ReferenceModel(this.#capsOf, this.#optionsOf)
     this.#authority = this.#start()
+    this.#credits = new SimCredits({
+      prng: this.#prng,
+      bug,
+      disk: this.#disk,
+      now: () => this.#clock.now,
+      authority: () => this.#authority,
+    })
     for (let count = 0; count < 2; count += 1) this.#workers.push(this.#nextWorker++)
-    for (const account of accounts) this.#credit(account, BigInt(this.#prng.between(300, 6000)))
+    for (const account of accounts) this.#credits.credit(account, BigInt(this.#prng.between(300, 6000)))
   }
 
   readonly #capsOf = (account: string, key: string): Caps => {
@@ -96,11 +103,6 @@ export class Simulation {
     return this.#requests[Number(id.slice(1))]
   }
 
-  #credit(account: string, amount: bigint): void {
-    const id = `credit ${this.steps} ${account}`
-    this.#credits.push({ id, amount, commit: this.#authority.credit(id, account, amount) })
-  }
-
   /** Runs to the end. Throws if an invariant is violated. */
   run(): void {
     while (this.steps < maxSteps) {
@@ -112,7 +114,8 @@ export class Simulation {
     // Everything confirmed so far must survive one more crash.
     this.#crash()
     checkRequests(this.#requests, this.#disk, this.#authority.state)
-    checkSums(this.#disk, this.#authority.state, this.#durableCredits)
+    checkSums(this.#disk, this.#authority.state, this.#credits.confirmed)
+    this.#credits.check()
     checkClaims(this.#requests, this.#disk)
     checkLateBills(this.#requests, this.#disk)
   }
@@ -126,6 +129,7 @@ export class Simulation {
   #step(): void {
     const draw = this.#prng.below(1000)
     if (draw < 60) this.#startRequest()
+    else if (draw < 68) this.#credits.payBack()
     else if (draw < 330) this.#receiveTokens()
     else if (draw < 560) this.#deliverMessage()
     else if (draw < 740) this.#deliverReply()
@@ -136,7 +140,8 @@ export class Simulation {
     else if (draw < 950) this.#reportLostWorker()
     else if (draw < 957) this.#loseWorker()
     else if (draw < 961) this.#crash()
-    else if (draw < 970) this.#credit(this.#prng.pick(accounts), BigInt(this.#prng.between(100, 800)))
+    else if (draw < 970)
+      this.#credits.credit(this.#prng.pick(accounts), BigInt(this.#prng.between(100, 800)))
     else if (draw < 985) this.#thaw()
     else this.#authority.actOnBug()
   }
@@ -210,15 +215,8 @@ export class Simulation {
   #advanceWrite(): void {
     if (this.#authority.isWriting) {
       this.#authority.finishWrite()
-      this.#collectDurableCredits()
+      this.#credits.onDurable()
     } else if (this.#authority.canWrite) this.#authority.startWrite()
-  }
-
-  #collectDurableCredits(): void {
-    const { durable } = this.#authority
-    for (const { id, amount, commit } of this.#credits)
-      if (commit <= durable) this.#durableCredits.set(id, amount)
-    this.#credits = this.#credits.filter(({ commit }) => commit > durable)
   }
 
   #advanceClock(): void {
@@ -267,7 +265,7 @@ export class Simulation {
     this.#messages = []
     this.#lostWorkers = []
     this.#frozen = []
-    this.#credits = []
+    this.#credits.onCrash()
     this.#workers = [this.#nextWorker++, this.#nextWorker++]
     this.#referenceModel = new ReferenceModel(this.#capsOf, this.#optionsOf)
     for (const event of this.#disk.events()) this.#referenceModel.record(event)
