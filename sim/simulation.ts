@@ -140,8 +140,7 @@ export class Simulation {
     else if (draw < 950) this.#reportLostWorker()
     else if (draw < 957) this.#loseWorker()
     else if (draw < 961) this.#crash()
-    else if (draw < 970)
-      this.#credits.credit(this.#prng.pick(accounts), BigInt(this.#prng.between(100, 800)))
+    else if (draw < 970) this.#credits.credit(this.#prng.pick(accounts), BigInt(this.#prng.between(100, 800)))
     else if (draw < 985) this.#thaw()
     else this.#authority.actOnBug()
   }

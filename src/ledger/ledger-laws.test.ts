@@ -6,7 +6,15 @@ import { apply } from './apply.ts'
 import { restoreState, encodeHolds } from './checkpoint.ts'
 import { accountBook, entryRowsOf } from './entries.ts'
 import { decodeEvents, encodeEvents } from './journal.ts'
-import { assertMoneyConserved, nanoPrice, TestLedger, usageOf, toStoredOwner } from './ledger.fixture.ts'
+import {
+  assertMoneyConserved,
+  nanoPrice,
+  TestLedger,
+  usageOf,
+  toStoredOwner,
+  type TestTakeBackOptions,
+} from './ledger.fixture.ts'
+import { isPayback, paybackUndoneIds } from './payback-ids.ts'
 import { costOf } from './price.ts'
 import { emptyState, type LedgerState } from './state.ts'
 
@@ -18,6 +26,8 @@ const operations = fc.array(
     action: fc.constantFrom(
       'credit',
       'take',
+      'pay back',
+      'give back',
       'hold',
       'hold',
       'extend',
@@ -36,6 +46,10 @@ const operations = fc.array(
   { maxLength: 120, size: 'max' },
 )
 
+function payback(payment: bigint, account: string, cap: bigint | null): TestTakeBackOptions {
+  return { payment, bonus: payment / 5n, account, mode: cap === null ? 'all' : 'available' }
+}
+
 /** Runs the operations and checks the invariants after each. */
 function runSteps(steps: typeof operations extends fc.Arbitrary<infer Value> ? Value : never): TestLedger {
   const books = new TestLedger()
@@ -44,6 +58,8 @@ function runSteps(steps: typeof operations extends fc.Arbitrary<infer Value> ? V
     const key = `key-${account}`
     if (action === 'credit') books.credit(amount, `c${index}`, account)
     else if (action === 'take') books.credit(-amount, `c${index}`, account)
+    else if (action === 'pay back') books.takeBack(id, payback(amount, account, cap))
+    else if (action === 'give back') books.credit(amount, paybackUndoneIds(id).payment, account)
     else if (action === 'hold') books.hold(id, { account, key, mode, inputTokens: tokens, caps })
     else if (action === 'extend') books.extend(id, 10_000, caps)
     else if (action === 'mark') books.mark(id, tokens, 5)
@@ -82,7 +98,7 @@ describe('ledger laws', () => {
             event,
             owner.get(event.id) ?? '',
           )) {
-            assert.ok(amount > 0n)
+            assert.ok(amount > 0n || isPayback(event.id))
             books.set(debit, (books.get(debit) ?? 0n) - amount)
             books.set(credit, (books.get(credit) ?? 0n) + amount)
           }

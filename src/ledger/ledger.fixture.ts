@@ -8,6 +8,7 @@ import type { Price, Usage } from './price.ts'
 import { accountOwner, emptyState, keyOwner, ownerOf, type LedgerState, type Owner } from './state.ts'
 import type { StoredOwner } from './checkpoint.ts'
 import * as ledger from './operations.ts'
+import { takeBack, type TakeBackOperation, type TakeBackResult } from './take-back.ts'
 
 /** One nano-yuan per token, input and output. */
 export const nanoPrice: Price = {
@@ -59,6 +60,11 @@ export interface TestHoldOptions extends Partial<HoldOptions> {
   readonly monthEnd?: number
 }
 
+export interface TestTakeBackOptions extends Partial<Pick<TakeBackOperation, 'account' | 'mode'>> {
+  readonly payment?: bigint
+  readonly bonus?: bigint
+}
+
 /** Periods that last beyond any test unless it sets others. */
 const dayEnd = 86_400_000
 const monthEnd = 30 * dayEnd
@@ -81,6 +87,18 @@ export class TestLedger {
     const operation = { id, at: 0, account, amount, source: 'credit' as const, reason: 'a test' }
     const event = ledger.credit(this.state, operation)
     return typeof event === 'string' ? event : this.#record(event)
+  }
+
+  takeBack(id: string, options: TestTakeBackOptions): TakeBackResult {
+    const { account = 'one', mode = 'available', payment = 0n, bonus = 0n } = options
+    const parts = [
+      { kind: 'bonus', amount: bonus },
+      { kind: 'payment', amount: payment },
+    ] as const
+    const operation = { id, at: 1, account, parts, mode, reason: 'a refund' }
+    const { events, result } = takeBack(this.state, operation)
+    this.events.push(...events)
+    return result
   }
 
   hold(id: string, options: TestHoldOptions = {}): ReturnType<typeof ledger.hold> {

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { entryRowsOf } from './entries.ts'
+import { encodeEvents } from './journal.ts'
 import { isPayback, paybackIds, paybackUndoneIds } from './payback-ids.ts'
 import { TestLedger } from './ledger.fixture.ts'
 import { accountOwner, ownerOf } from './state.ts'
 import { credit } from './operations.ts'
-import { takeBack, type TakeBackOperation, type TakeBackResult } from './take-back.ts'
 
 const account = 'one'
 
@@ -18,29 +18,10 @@ function ledgerWith(balance: bigint, held = 0n): TestLedger {
   return ledger
 }
 
-interface Request extends Partial<Pick<TakeBackOperation, 'id' | 'mode'>> {
-  readonly payment?: bigint
-  readonly bonus?: bigint
-}
-
-/** Takes back; the entries are added to those of the ledger. */
-function take(
-  ledger: TestLedger,
-  { id = 'r1', mode = 'available', payment = 0n, bonus = 0n }: Request,
-): TakeBackResult {
-  const parts = [
-    { kind: 'bonus', amount: bonus },
-    { kind: 'payment', amount: payment },
-  ] as const
-  const { events, result } = takeBack(ledger.state, { id, at: 1, account, parts, mode, reason: 'a refund' })
-  ledger.events.push(...events)
-  return result
-}
-
 describe('takeBack', () => {
   test('both parts – are one negative entry each, with the ids of the refund', () => {
     const ledger = ledgerWith(100n)
-    assert.deepEqual(take(ledger, { mode: 'all', payment: 60n, bonus: 6n }), {
+    assert.deepEqual(ledger.takeBack('r1', { mode: 'all', payment: 60n, bonus: 6n }), {
       kind: 'taken',
       payment: 60n,
       bonus: 6n,
@@ -56,41 +37,67 @@ describe('takeBack', () => {
     )
   })
 
+  test('the journal – has them as any credit, which earlier releases read', () => {
+    const ledger = new TestLedger()
+    ledger.credit(10n, 'c')
+    ledger.takeBack('r1', { payment: 8n, bonus: 2n })
+    assert.deepEqual(JSON.parse(encodeEvents(ledger.events.slice(1))), [
+      ['c', 'payback:r1', 1, 'one', '-8', 'payment', 'a refund'],
+      ['c', 'payback-bonus:r1', 1, 'one', '-2', 'bonus', 'a refund'],
+    ])
+  })
+
   test('held money – is not touched: all is refused, and available takes the rest', () => {
     const ledger = ledgerWith(100n, 45n)
-    assert.deepEqual(take(ledger, { mode: 'all', payment: 50n, bonus: 6n }), { kind: 'too-much', free: 55n })
+    assert.deepEqual(ledger.takeBack('r1', { mode: 'all', payment: 50n, bonus: 6n }), {
+      kind: 'too-much',
+      free: 55n,
+    })
     assert.equal(ledger.events.length, 1)
-    assert.partialDeepStrictEqual(take(ledger, { payment: 50n, bonus: 6n }), { payment: 50n, bonus: 5n })
-    assert.partialDeepStrictEqual(take(ledger, { id: 'r2', payment: 50n }), { payment: 0n, balance: 45n })
+    assert.partialDeepStrictEqual(ledger.takeBack('r1', { payment: 50n, bonus: 6n }), {
+      payment: 50n,
+      bonus: 5n,
+    })
+    assert.partialDeepStrictEqual(ledger.takeBack('r2', { payment: 50n }), { payment: 0n, balance: 45n })
   })
 
   test('a repetition – takes nothing more, and answers what was taken then', () => {
     const ledger = ledgerWith(10n)
-    take(ledger, { payment: 8n, bonus: 4n })
+    ledger.takeBack('r1', { payment: 8n, bonus: 4n })
     ledger.credit(100n)
-    const repeated = take(ledger, { mode: 'all', payment: 8n, bonus: 4n })
+    const repeated = ledger.takeBack('r1', { mode: 'all', payment: 8n, bonus: 4n })
     assert.deepEqual(repeated, { kind: 'taken', payment: 8n, bonus: 2n, balance: 100n })
   })
 
   test('nothing free – is recorded: a repetition does not take what has come since', () => {
     const ledger = ledgerWith(10n, 10n)
-    assert.partialDeepStrictEqual(take(ledger, { payment: 8n, bonus: 4n }), { payment: 0n, bonus: 0n })
+    assert.partialDeepStrictEqual(ledger.takeBack('r1', { payment: 8n, bonus: 4n }), {
+      payment: 0n,
+      bonus: 0n,
+    })
     ledger.credit(100n)
-    assert.partialDeepStrictEqual(take(ledger, { payment: 8n, bonus: 4n }), { payment: 0n, balance: 110n })
+    assert.partialDeepStrictEqual(ledger.takeBack('r1', { payment: 8n, bonus: 4n }), {
+      payment: 0n,
+      balance: 110n,
+    })
     assert.equal(ledger.events.filter(({ id }) => isPayback(id)).length, 1)
   })
 
   test('a bonus alone, and an amount that is not positive – never add money', () => {
     const ledger = ledgerWith(10n)
-    assert.partialDeepStrictEqual(take(ledger, { bonus: 4n }), { payment: 0n, bonus: 4n, balance: 6n })
-    assert.partialDeepStrictEqual(take(ledger, { id: 'r2', payment: -5n }), { payment: 0n, balance: 6n })
+    assert.partialDeepStrictEqual(ledger.takeBack('r1', { bonus: 4n }), {
+      payment: 0n,
+      bonus: 4n,
+      balance: 6n,
+    })
+    assert.partialDeepStrictEqual(ledger.takeBack('r2', { payment: -5n }), { payment: 0n, balance: 6n })
   })
 
   test('given back – the balance and the restrictions of an overrun are as before', () => {
     const ledger = ledgerWith(100n)
     const owner = ownerOf(ledger.state, accountOwner(account))
     owner.overran = true
-    take(ledger, { payment: 50n, bonus: 5n })
+    ledger.takeBack('r1', { payment: 50n, bonus: 5n })
     const ids = paybackUndoneIds('r1')
     for (const [source, amount] of [
       ['payment', 50n],
@@ -112,7 +119,7 @@ describe('takeBack', () => {
       fc.property(fc.tuple(nanos, nanos), nanos, nanos, mode, ([balance, holding], payment, bonus, how) => {
         const held = holding % (balance + 1n)
         const ledger = ledgerWith(balance, held)
-        const result = take(ledger, { mode: how, payment, bonus })
+        const result = ledger.takeBack('r1', { mode: how, payment, bonus })
         const free = balance - held
         const wanted = payment + bonus
         if (result.kind === 'too-much') {
