@@ -7,7 +7,6 @@ import { createLedgerCommit, openAnyStore } from '../db/store.fixture.ts'
 import type { EnteredCredit } from '../ledger/credits/counted-credits.ts'
 import { entryRowsOf } from '../ledger/entries.ts'
 import { noCaps, TestLedger } from '../ledger/ledger.fixture.ts'
-import { accountOwner, ownerOf } from '../ledger/state.ts'
 import { listNotifications } from '../notifications/notifications.ts'
 import { SpendNotifications } from './spend-notifications.ts'
 
@@ -32,10 +31,8 @@ async function codesAt(
     entryRowsOf({ ...credit, kind: 'credited', at: 1, account, reason: 'a test' }, account),
   )
   await commit(createLedgerCommit(1, { entries }))
-  const { state } = new TestLedger()
-  const ledger = new TestLedger(state)
-  ledger.credit(balance)
-  assert.equal(ownerOf(state, accountOwner(account)).balance, balance)
+  const ledger = new TestLedger()
+  ledger.credit(balance, 'all', account)
   const reads: Promise<unknown>[] = []
   const observed: Db = {
     ...db,
@@ -45,7 +42,11 @@ async function codesAt(
       return read
     },
   }
-  const notifications = new SpendNotifications({ state, directory: new Directory(), db: observed })
+  const notifications = new SpendNotifications({
+    state: ledger.state,
+    directory: new Directory(),
+    db: observed,
+  })
   for (const credit of entered) notifications.onCredited(account, credit)
   notifications.onSettled(spender, noCaps)
   await Promise.all(reads)
