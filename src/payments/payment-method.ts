@@ -26,6 +26,8 @@ export interface ProviderOrder {
   readonly returnUrl: string
   /** The payer agreed to save the card for automatic recharges. */
   readonly savesCard: boolean
+  /** The relay charges a saved card; no payer has begun it. */
+  readonly automatic?: boolean
   /** What the provider calls the order, as far as it told: a session's id, for example. */
   readonly reference: string | null
   /** The provider's number of the payment; null: not paid. */
