@@ -29,6 +29,8 @@ interface LockedPackage {
   readonly integrity: string
   /** Needed only to build or test. */
   readonly dev?: boolean
+  /** Needed to build or test, and used by a dependency if it is there. */
+  readonly devOptional?: boolean
   /** Belongs to one kind of machine. */
   readonly os?: unknown
 }
@@ -113,8 +115,8 @@ async function stagePackage(stage: string): Promise<void> {
   const { scripts: _scripts, devDependencies: _devDependencies, files: _files, ...published } = manifest
   const bundled = { ...published, bundleDependencies: Object.keys(manifest.dependencies) }
   writeFileSync(join(stage, 'package.json'), `${JSON.stringify(bundled, null, 2)}\n`)
-  for (const [path, { dev, os }] of Object.entries(packages))
-    if (path !== '' && dev !== true && os === undefined) copyDependency(path, stage)
+  for (const [path, { dev, devOptional, os }] of Object.entries(packages))
+    if (path !== '' && dev !== true && devOptional !== true && os === undefined) copyDependency(path, stage)
   await buildConsole(join(stage, 'console/dist'))
   // Vite's list of chunks, which only a test reads, and which names the folder of the dependencies.
   for (const suffix of ['', '.gz', '.br']) rmSync(join(stage, `console/dist/manifest.json${suffix}`))

@@ -76,6 +76,15 @@ describe('names', () => {
   })
 })
 
+describe('payments', () => {
+  test('notices – no provider’s notice is read without its signature', () => {
+    assertNone(
+      findPlaces(sources, /\bconstructEventWithoutVerification\b(?!\\b)/g),
+      'Call `constructEvent`, which verifies the signature:',
+    )
+  })
+})
+
 describe('tests', () => {
   const tests = sources.filter(({ path }) => /\.(test|long)\.ts$/.test(path))
 

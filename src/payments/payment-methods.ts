@@ -1,15 +1,16 @@
 /** The payment methods that are configured, in the order of `PAYMENT_METHODS`. */
-import { parseCidrs } from '../lib/address-guard.ts'
-import { ConfigError } from '../lib/settings.ts'
 import type { PaymentMethodDeps } from './method-deps.ts'
 import { methodNames, type MethodName, type PaymentMethod } from './payment-method.ts'
-import { mayUseHttp } from './provider-http.ts'
+import { requireHttps } from './required-settings.ts'
+import { createStripe } from './stripe.ts'
 
 /** null: not configured. Throws a `ConfigError` naming the setting that is missing if it is half configured. */
 type MethodFactory = (deps: PaymentMethodDeps) => PaymentMethod | null
 
 /** One line per method. */
-const factories: Partial<Record<MethodName, MethodFactory>> = {}
+const factories: Partial<Record<MethodName, MethodFactory>> = {
+  stripe: createStripe,
+}
 
 export type PaymentMethods = ReadonlyMap<MethodName, PaymentMethod>
 
@@ -17,16 +18,9 @@ export type PaymentMethods = ReadonlyMap<MethodName, PaymentMethod>
 export function createPaymentMethods(deps: PaymentMethodDeps): PaymentMethods {
   const order = [...new Set([...deps.config.paymentMethods, ...methodNames])]
   const methods = order.map((name) => factories[name]?.(deps) ?? null).filter((method) => method !== null)
-  requirePublicUrl(deps, methods)
+  // Providers send notices, and payers' browsers return, to it.
+  const hasNotices = methods.some(({ notices }) => notices !== null)
+  const { publicUrl, paymentAllow } = deps.config
+  if (hasNotices) requireHttps({ PUBLIC_URL: publicUrl }, paymentAllow)
   return new Map(methods.map((method) => [method.name, method]))
-}
-
-/** Providers send notices and payers' browsers to the relay: only by https, except in tests. */
-function requirePublicUrl({ config }: PaymentMethodDeps, methods: readonly PaymentMethod[]): void {
-  const names = methods.filter(({ notices }) => notices !== null).map(({ name }) => name)
-  if (names.length === 0) return
-  const { publicUrl, paymentAllow } = config
-  if (publicUrl?.startsWith('https:') === true) return
-  if (publicUrl !== null && mayUseHttp(publicUrl, parseCidrs(paymentAllow.join(',')))) return
-  throw new ConfigError([`Invalid PUBLIC_URL: must be an https URL for payments by ${names.join(', ')}`])
 }

@@ -1,5 +1,7 @@
-/** The rule for settings that belong together: none of them, or all of them. */
+/** Rules for the settings of a payment method: none of those that belong together, or all; and https. */
+import { parseCidrs } from '../lib/address-guard.ts'
 import { ConfigError } from '../lib/settings.ts'
+import { mayUseHttp } from './provider-http.ts'
 
 type Present<Values> = { readonly [Name in keyof Values]: NonNullable<Values[Name]> }
 
@@ -16,4 +18,21 @@ export function requireTogether<const Values extends Readonly<Record<string, unk
   if (missing.length === 0) return values as Present<Values>
   const set = entries.map(([name]) => name).filter((name) => !missing.includes(name))
   throw new ConfigError(missing.map((name) => `Invalid ${name}: must be set together with ${set.join(', ')}`))
+}
+
+/**
+ * Throws a `ConfigError` that names each setting without a URL, or with one that begins with http:// where `allow`
+ * (PAYMENT_ALLOW) does not list its address.
+ */
+export function requireHttps(urls: Readonly<Record<string, string | null>>, allow: readonly string[]): void {
+  const cidrs = parseCidrs(allow.join(','))
+  const isAccepted = (url: string | null): boolean =>
+    url !== null && (url.startsWith('https://') || mayUseHttp(url, cidrs))
+  const wrong = Object.entries(urls).filter(([, url]) => !isAccepted(url))
+  if (wrong.length === 0) return
+  throw new ConfigError(
+    wrong.map(
+      ([name]) => `Invalid ${name}: must begin with https:// (or be an address that PAYMENT_ALLOW lists)`,
+    ),
+  )
 }

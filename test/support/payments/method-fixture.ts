@@ -13,7 +13,7 @@ import {
   type ReceivedNotice,
   type RefundReading,
 } from '../../../src/payments/payment-method.ts'
-import type { PaymentMethodDeps } from '../../../src/payments/payment-methods.ts'
+import type { PaymentMethodDeps } from '../../../src/payments/method-deps.ts'
 import { ProviderHttp } from '../../../src/payments/provider-http.ts'
 import type { NoticeFault, ProviderFaults, ScriptedNotice, ScriptedProvider } from './scripted-provider.ts'
 

@@ -1,0 +1,218 @@
+/** The calls of the scripted Stripe's API, its idempotency, and its faults. */
+import type { IncomingHttpHeaders } from 'node:http'
+import type { ProviderFaults, ScriptedNotice } from './scripted-provider.ts'
+import { deliverNotice } from './scripted-provider.ts'
+import {
+  balanceJson,
+  disputeJson,
+  intentJson,
+  pageOf,
+  refundJson,
+  sessionJson,
+  type Json,
+} from './stripe-objects.ts'
+import { StripeCallError, type StripeState } from './stripe-state.ts'
+
+export const secretKey = 'sk_test_scripted'
+export const apiVersion = '2026-10-28.endive'
+const refundStates = { processing: 'pending', abnormal: 'failed', 'odd-code': 'reversed_somehow' } as const
+
+export interface Answer {
+  readonly status: number
+  readonly body: string
+}
+
+export interface StripeCall {
+  readonly method: string
+  /** With its query. */
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+}
+
+/** The connection ends without an answer. */
+export class NoAnswerError extends Error {}
+
+export class StripeApi {
+  faults: ProviderFaults = {}
+  /** The most that a page of a list contains. */
+  pageSize = 100
+  readonly #state: StripeState
+  readonly #noticeOf: (order: string) => ScriptedNotice
+  readonly #keys = new Map<string, { readonly request: string; answer: Answer | null }>()
+  readonly #flapped = new Set<string>()
+
+  constructor(state: StripeState, noticeOf: (order: string) => ScriptedNotice) {
+    this.#state = state
+    this.#noticeOf = noticeOf
+  }
+
+  /** One answer per idempotency key; another request under the same key is 400, two at once are 409. */
+  async answer(call: StripeCall): Promise<Answer> {
+    const { authorization, 'stripe-version': version, 'idempotency-key': key } = call.headers
+    if (authorization !== `Bearer ${secretKey}`) return errorAnswer(401, {})
+    if (version !== apiVersion) return errorAnswer(400, { param: 'stripe-version' })
+    if (call.method === 'GET') return await this.#answerNew(call)
+    if (typeof key !== 'string') return errorAnswer(400, { param: 'idempotency-key' })
+    const request = `${call.method} ${call.path} ${call.body}`
+    const known = this.#keys.get(key)
+    if (known?.answer === null) return errorAnswer(409, { type: 'idempotency_error' })
+    if (known !== undefined) {
+      return known.request === request ? known.answer : errorAnswer(400, { type: 'idempotency_error' })
+    }
+    const entry: { readonly request: string; answer: Answer | null } = { request, answer: null }
+    this.#keys.set(key, entry)
+    try {
+      const answer = await this.#answerNew(call)
+      // Parameters that are wrong begin nothing, and their answers are not kept.
+      if (answer.status !== 400 && answer.status !== 404) entry.answer = answer
+      return answer
+    } finally {
+      if (entry.answer === null) this.#keys.delete(key)
+    }
+  }
+
+  /** As after 24 hours. */
+  forgetKeys(): void {
+    this.#keys.clear()
+  }
+
+  async #answerNew(call: StripeCall): Promise<Answer> {
+    try {
+      const result = await this.#carryOut(call)
+      return typeof result === 'string'
+        ? { status: 200, body: result }
+        : { status: 200, body: JSON.stringify(result) }
+    } catch (error) {
+      if (!(error instanceof StripeCallError)) throw error
+      return errorAnswer(error.status, error.fields)
+    }
+  }
+
+  async #carryOut({ method, path, body }: StripeCall): Promise<Json | string> {
+    const { pathname, searchParams: query } = new URL(path, 'http://stripe')
+    const [resource = '', id = '', action] = pathname.replace(/^\/v1\/(checkout\/)?/, '').split('/')
+    const form = new URLSearchParams(body)
+    const state = this.#state
+    switch (`${method} ${resource}${id === '' ? '' : `/${action ?? 'id'}`}`) {
+      case 'POST sessions':
+        return await this.#create(form)
+      case 'POST payment_intents':
+        this.#failCreate()
+        return intentJson(state.chargeCard(form))
+      case 'GET sessions/id':
+        return this.#readSession(id)
+      case 'GET payment_intents/id':
+        return this.#failQuery() ?? intentJson(state.intent(id))
+      case 'GET sessions':
+        return pageOf(
+          state.sessions.map((session) => sessionJson(session, false)),
+          query,
+          this.pageSize,
+        )
+      case 'GET payment_intents':
+        return this.#failQuery() ?? pageOf(state.intents.map(intentJson), query, this.pageSize)
+      case 'POST sessions/expire':
+        return this.#expire(id)
+      case 'POST payment_intents/cancel':
+        return this.#cancel(id)
+      case 'POST refunds':
+        return this.#refund(form)
+      case 'GET refunds':
+        return pageOf(state.refunds.map(refundJson), query, this.pageSize)
+      case 'GET disputes':
+        return pageOf(state.disputes.map(disputeJson), query, this.pageSize)
+      case 'GET disputes/id':
+        return disputeJson(state.disputes.find((known) => known.id === id) ?? missing())
+      case 'GET balance_transactions':
+        return this.#bill(query)
+      case 'GET balance':
+        return { object: 'balance', livemode: false, available: [] }
+      case 'POST payment_methods/detach':
+        if (state.detached.includes(id)) throw new StripeCallError(400, {})
+        state.detached.push(id)
+        return { id, object: 'payment_method' }
+      default:
+        throw new StripeCallError(404, { message: 'Unrecognized request URL.' })
+    }
+  }
+
+  #failCreate(): void {
+    if (this.faults.create === 'unreachable') throw new NoAnswerError()
+    if (this.faults.create === 'refused') throw new StripeCallError(400, { code: 'amount_too_large' })
+  }
+
+  async #create(form: URLSearchParams): Promise<Json> {
+    this.#failCreate()
+    const session = this.#state.createSession(form)
+    const created = sessionJson(session, false)
+    if (this.faults.create === 'notice-first') {
+      this.#state.pay(session.order)
+      // The address of the relay's notices is registered in Stripe's pages, and told by no call.
+      await deliverNotice(new URL(session.returnUrl).origin, 'stripe', this.#noticeOf(session.order))
+    }
+    return created
+  }
+
+  #failQuery(): string | null {
+    const { query } = this.faults
+    if (query === 'timeout') throw new NoAnswerError()
+    if (query === 'server-error') throw new StripeCallError(500, { type: 'api_error' })
+    // Stripe signs no answers, so one of somebody else's looks like this.
+    return query === undefined || query === 'flapping' ? null : '<html><body>Please log in</body></html>'
+  }
+
+  #readSession(id: string): Json | string {
+    const page = this.#failQuery()
+    if (page !== null) return page
+    const session = this.#state.session(id)
+    const isFirst = session.status === 'complete' && !this.#flapped.has(id)
+    if (this.faults.query !== 'flapping' || !isFirst) return sessionJson(session, true)
+    this.#flapped.add(id)
+    return sessionJson({ ...session, status: 'open', intent: null }, true)
+  }
+
+  #expire(id: string): Json {
+    if (this.faults.close === 'timeout') throw new NoAnswerError()
+    const session = this.#state.session(id)
+    if (this.faults.close === 'says-paid') this.#state.pay(session.order)
+    this.#state.expire(session)
+    return sessionJson(session, false)
+  }
+
+  #cancel(id: string): Json {
+    const intent = this.#state.intent(id)
+    if (intent.status === 'succeeded') throw new StripeCallError(400, {})
+    intent.status = 'canceled'
+    return intentJson(intent)
+  }
+
+  #refund(form: URLSearchParams): Json {
+    const { refund } = this.faults
+    if (refund === 'refused') throw new StripeCallError(400, { code: 'charge_disputed' })
+    const status = refundStates[refund as keyof typeof refundStates] ?? 'succeeded'
+    const intent = this.#state.intent(form.get('payment_intent') ?? '')
+    const number = form.get('metadata[refund]')
+    const made = this.#state.refund(intent, Number(form.get('amount')), number, status)
+    return refundJson(made)
+  }
+
+  #bill(query: URLSearchParams): Json | string {
+    const { bill } = this.faults
+    if (bill === 'html') return '<html></html>'
+    if (bill === 'missing') throw new StripeCallError(500, { type: 'api_error' })
+    const page = pageOf(this.#state.balance.map(balanceJson), query, this.pageSize)
+    return bill === 'short' || bill === 'wrong-hash' ? JSON.stringify(page).slice(0, -20) : page
+  }
+}
+
+function errorAnswer(status: number, error: Json): Answer {
+  return {
+    status,
+    body: JSON.stringify({ error: { type: 'invalid_request_error', message: 'No.', ...error } }),
+  }
+}
+
+function missing(): never {
+  throw new StripeCallError(404, { code: 'resource_missing' })
+}
