@@ -1,4 +1,5 @@
 /** An account's own recharges by payment: methods, a preview, orders. */
+import { renderSVG } from 'uqr'
 import { z } from 'zod'
 import { notFound } from '../../../errors.ts'
 import { formatMinor } from '../../../lib/currency.ts'
@@ -26,9 +27,19 @@ const previewSchema = z.object({
 })
 export type OrderPreviewJson = z.infer<typeof previewSchema>
 
-async function orderJson({ ctx }: ConsoleContext, order: Order) {
+const ownOrderSchema = orderSchema.extend({
+  /** The QR code as an SVG image, while the order can be paid by it. */
+  qr_svg: z.string().nullable(),
+})
+export type OwnOrder = z.infer<typeof ownOrderSchema>
+
+async function orderJson({ ctx }: ConsoleContext, order: Order): Promise<OwnOrder> {
   const payment = order.state === 'paid' ? await paymentOfOrder(ctx.db, order.id) : undefined
-  return serializeOrder(order, payment?.transactionId ?? null)
+  const isShown = order.state === 'pending' && order.pay?.kind === 'qr'
+  return {
+    ...serializeOrder(order, payment?.transactionId ?? null),
+    qr_svg: isShown ? renderSVG(order.pay.qr, { border: 2 }) : null,
+  }
 }
 
 /** Throws 404 for an order of another account. */
@@ -60,7 +71,7 @@ export const orderEndpoints = {
   }),
   orders: customer.get('/billing/orders', {
     query: pageFields,
-    response: pageOf(orderSchema),
+    response: pageOf(ownOrderSchema),
     async handle(context) {
       const { ctx, accountId, query } = context
       const page = { limit: query.limit, cursor: decodeCursor(query.cursor, /^S[0-9A-Z]{26}$/) }
@@ -73,7 +84,7 @@ export const orderEndpoints = {
   }),
   createOrder: customer.post('/billing/orders', {
     body: z.strictObject({ ...orderFields, save_card: z.boolean().default(false) }),
-    response: orderSchema,
+    response: ownOrderSchema,
     async handle(context) {
       const { ctx, accountId, by, body } = context
       const { method, product = null, amount, client_key: clientKey = null, save_card: savesCard } = body
@@ -82,18 +93,18 @@ export const orderEndpoints = {
     },
   }),
   order: customer.get('/billing/orders/{id}', {
-    response: orderSchema,
+    response: ownOrderSchema,
     handle: async (context) => orderJson(context, await requireOwnOrder(context, context.params.id)),
   }),
   checkOrder: customer.post('/billing/orders/{id}/check', {
-    response: orderSchema,
+    response: ownOrderSchema,
     async handle(context) {
       const { id } = await requireOwnOrder(context, context.params.id)
       return orderJson(context, await context.ctx.payments.checkOrder(id, context.by))
     },
   }),
   cancelOrder: customer.post('/billing/orders/{id}/cancel', {
-    response: orderSchema,
+    response: ownOrderSchema,
     async handle(context) {
       const { id } = await requireOwnOrder(context, context.params.id)
       return orderJson(context, await context.ctx.payments.cancelOrder(id, context.by))
