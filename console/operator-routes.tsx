@@ -34,6 +34,13 @@ export const operatorRoutes = [
   }),
   createRoute({
     getParentRoute: () => operatorRoute,
+    path: '/payments',
+    validateSearch: stringParams('refund', 'confirm', 'compare'),
+    loader: withMessages('payments'),
+    component: lazyPage(() => import('./pages/operator/billing/payments.tsx'), 'Payments'),
+  }),
+  createRoute({
+    getParentRoute: () => operatorRoute,
     path: '/vouchers',
     validateSearch: stringParams('add'),
     component: lazyPage(() => import('./pages/operator/billing/vouchers.tsx'), 'Vouchers'),

@@ -1,7 +1,7 @@
 /** All routes on one screen; the operator's are in operator-routes.tsx. Each page is a chunk that is loaded on demand. */
 import { createRoute, createRouter } from '@tanstack/react-router'
 import { lazyPage } from './chunks.ts'
-import { operatorRoute, rootRoute, shellRoute } from './layout-routes.tsx'
+import { operatorRoute, rootRoute, shellRoute, withMessages } from './layout-routes.tsx'
 import { operatorRoutes } from './operator-routes.tsx'
 import { PageError } from './pages/not-found.tsx'
 import { Loading } from './components/feedback/empty-state.tsx'
@@ -69,8 +69,21 @@ const customerRoutes = [
   createRoute({
     getParentRoute: () => shellRoute,
     path: '/billing',
-    validateSearch: stringParams('edit'),
+    validateSearch: stringParams('edit', 'refund'),
+    loader: withMessages('payments'),
     component: lazyPage(() => import('./pages/customer/billing.tsx'), 'Billing'),
+  }),
+  createRoute({
+    getParentRoute: () => shellRoute,
+    path: '/billing/recharge',
+    loader: withMessages('payments'),
+    component: lazyPage(() => import('./pages/customer/recharge.tsx'), 'Recharge'),
+  }),
+  createRoute({
+    getParentRoute: () => shellRoute,
+    path: '/billing/orders/$id',
+    loader: withMessages('payments'),
+    component: lazyPage(() => import('./pages/customer/order.tsx'), 'OrderPage'),
   }),
   createRoute({
     getParentRoute: () => shellRoute,

@@ -1,7 +1,7 @@
 /** Queries and mutations of the signed-in customer's own account, with their query keys. */
 import { queryOptions } from '@tanstack/react-query'
 import { call, get } from './client.ts'
-import type { OfferedModel, Overview, ApiKey, RequestDetail, Wallet } from './contract.ts'
+import type { OfferedModel, Overview, ApiKey, PaymentMethod, RequestDetail, Wallet } from './contract.ts'
 import { queryClient } from './session.ts'
 
 /** The refetch interval of live figures, short enough that two pages never contradict each other. */
@@ -54,6 +54,13 @@ export function requestQuery(id: string) {
     retryDelay: 500,
   })
 }
+
+export const paymentMethodsQuery = queryOptions({
+  queryKey: ['account', 'payment-methods'],
+  queryFn: () => get<{ data: PaymentMethod[] }>('/console/billing/payment-methods'),
+})
+
+export const orderQueryKey = (id: string) => ['account', 'order', id] as const
 
 export const offeredModelsQuery = queryOptions({
   queryKey: ['account', 'models'],

@@ -17,6 +17,7 @@ import type { auditRecordSchema } from '../../src/http/admin/system/audit.ts'
 import type { planSchema } from '../../src/http/admin/catalog/route-plan.ts'
 import type { modelSchema, priceVersionSchema } from '../../src/http/admin/catalog/models.ts'
 import type { inviteSchema, linkSchema, userSchema } from '../../src/http/admin/accounts/users.ts'
+import type { differenceSchema, runSchema } from '../../src/http/admin/money/payment-differences.ts'
 import type { promotionSchema } from '../../src/http/admin/money/promotions.ts'
 import type { providerSchema } from '../../src/http/admin/catalog/providers.ts'
 import type { referenceModelSchema } from '../../src/http/admin/catalog/reference-models.ts'
@@ -44,6 +45,14 @@ export type Availability = z.infer<typeof availabilitySchema>
 export type Incident = z.infer<typeof incidentSchema>
 export type Model = z.infer<typeof modelSchema>
 export type PriceVersion = z.infer<typeof priceVersionSchema>
+export type {
+  OwnOrder,
+  OrderPreviewJson as OrderPreview,
+} from '../../src/http/console/billing/payment-orders.ts'
+export type { PaymentOrder, PaymentMethodJson as PaymentMethod } from '../../src/http/api/payment-orders.ts'
+export type { PaymentRefund } from '../../src/http/api/payment-refunds.ts'
+export type PaymentDifference = z.infer<typeof differenceSchema>
+export type PaymentRun = z.infer<typeof runSchema>
 export type Promotion = z.infer<typeof promotionSchema>
 export type RoutePlan = z.infer<typeof planSchema>
 export type UpstreamHealth = z.infer<typeof upstreamHealthSchema>

@@ -48,7 +48,7 @@ function readSettings(config: Config): StripeSettings | null {
   if (stripeLive !== null && (stripeLive === '1') !== (merchant === 'live')) {
     invalid('STRIPE_LIVE', `STRIPE_SECRET_KEY is a key of ${merchant} mode`)
   }
-  const currency = config.stripeCurrency ?? 'CNY'
+  const currency = config.stripeCurrency ?? config.currency
   if (!/^[A-Z]{3}$/.test(currency)) invalid('STRIPE_CURRENCY', 'must be an ISO 4217 code such as USD')
   const base = config.stripeBase
   if (!['', '/'].includes(new URL(base).pathname)) invalid('STRIPE_BASE', 'must have no path')

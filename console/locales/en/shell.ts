@@ -45,6 +45,7 @@ export const shell = {
     tiers: 'Tiers',
     limitRequests: 'Limit increases',
     operatorBilling: 'Billing',
+    payments: 'Payments',
     vouchers: 'Vouchers',
     promotions: 'Promotions',
     ledger: 'Ledger',

@@ -45,6 +45,7 @@ export const shell: typeof english = {
     tiers: '等级',
     limitRequests: '提额申请',
     operatorBilling: '财务',
+    payments: '支付',
     vouchers: '兑换码',
     promotions: '优惠活动',
     ledger: '账本',

@@ -17,6 +17,7 @@ import { EmptyState, ErrorMessage } from '../../components/feedback/empty-state.
 import { StatTiles, Page, Section } from '../../components/layout/page.tsx'
 import { Money, useCurrency } from '../../components/tables/format-cells.tsx'
 import { LogTime } from '../../components/tables/time-cells.tsx'
+import { PaymentList, RefundList } from '../../components/tables/payment-list.tsx'
 import { Table } from '../../components/tables/table.tsx'
 import { showToast } from '../../components/feedback/toast.tsx'
 
@@ -31,15 +32,19 @@ export function Billing() {
   const t = useMessages('account').billing
   const language = useLanguage()
   const navigate = route.useNavigate()
-  const { edit } = route.useSearch()
+  const payments = useMessages('payments')
+  const { edit, refund } = route.useSearch()
   const close = (): void => void navigate({ search: {} })
   return (
     <Page
       title={t.title}
       actions={
-        <Button variant="default" onClick={() => void navigate({ search: { edit: 'caps' } })}>
-          {t.setCaps}
-        </Button>
+        <>
+          <Button variant="default" onClick={() => void navigate({ search: { edit: 'caps' } })}>
+            {t.setCaps}
+          </Button>
+          <Button onClick={() => void navigate({ to: '/billing/recharge' })}>{payments.recharge}</Button>
+        </>
       }
     >
       <QueryBoundary options={walletQuery}>
@@ -54,6 +59,15 @@ export function Billing() {
       </QueryBoundary>
       <Section title={t.recharge} lead={t.rechargeLead}>
         <RedeemVoucher />
+      </Section>
+      <Section title={payments.orders}>
+        <PaymentList
+          refunding={refund}
+          setRefunding={(order) => void navigate({ search: order === undefined ? {} : { refund: order } })}
+        />
+      </Section>
+      <Section title={payments.refunds}>
+        <RefundList />
       </Section>
       <Section title={t.entries} csv={{ path: '/console/billing/entries' }}>
         <EntryTable />

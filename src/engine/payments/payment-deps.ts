@@ -55,6 +55,7 @@ export function providerOrderOf(
     noticeUrl: method === 'bank' ? null : `${publicUrl}/api/payments/${method}/notice`,
     returnUrl: `${publicUrl}/console/billing/orders/${id}`,
     savesCard: order.savesCard === 1,
+    automatic: order.automatic === 1,
     reference,
     transaction,
   }

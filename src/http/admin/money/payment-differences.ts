@@ -12,7 +12,7 @@ import { money, time } from '../schemas.ts'
 
 const day = z.iso.date().meta({ description: 'A day in the provider’s time zone.' })
 
-const runSchema = z
+export const runSchema = z
   .object({
     id: z.string(),
     method: paymentMethod,
@@ -58,7 +58,7 @@ const runView = view('run', runSchema, async (run: PaymentRun, ctx) => {
   }
 })
 
-const differenceSchema = z
+export const differenceSchema = z
   .object({
     id: z.string(),
     kind: z.enum(differenceKinds),

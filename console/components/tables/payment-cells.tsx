@@ -1,0 +1,39 @@
+/** Cells of orders and refunds. */
+import type { PaymentOrder, PaymentRefund } from '../../api/contract.ts'
+import { useMessages } from '../../locales/messages.ts'
+import { formatMoney } from '../format.ts'
+import { StatusLabel, type Tone } from './format-cells.tsx'
+
+const orderTones: Readonly<Record<PaymentOrder['state'], Tone>> = {
+  created: 'neutral',
+  pending: 'warning',
+  paid: 'success',
+  expired: 'neutral',
+  failed: 'danger',
+  canceled: 'neutral',
+}
+
+const refundTones: Readonly<Record<PaymentRefund['state'], Tone>> = {
+  requested: 'warning',
+  debited: 'info',
+  sent: 'info',
+  done: 'success',
+  failed: 'danger',
+  refused: 'neutral',
+  unknown: 'warning',
+}
+
+export function OrderState({ order }: { readonly order: Pick<PaymentOrder, 'state'> }) {
+  const t = useMessages('payments')
+  return <StatusLabel tone={orderTones[order.state]}>{t.orderStates[order.state]}</StatusLabel>
+}
+
+export function RefundState({ refund }: { readonly refund: Pick<PaymentRefund, 'state'> }) {
+  const t = useMessages('payments')
+  return <StatusLabel tone={refundTones[refund.state]}>{t.refundStates[refund.state]}</StatusLabel>
+}
+
+/** An amount in a currency other than the platform's. */
+export function PaidAmount({ amount, currency }: Pick<PaymentOrder, 'amount' | 'currency'>) {
+  return <span className="num">{formatMoney(amount, currency)}</span>
+}

@@ -1,0 +1,148 @@
+/** What waits for an operator: refunds, and differences with a provider's list. */
+import type { PaymentDifference, PaymentRefund } from '../../api/contract.ts'
+import { mutateAdmin } from '../../api/admin-queries.ts'
+import { useMessages } from '../../locales/messages.ts'
+import { confirm } from '../feedback/confirm-dialog.tsx'
+import { PagedList } from '../feedback/query-boundary.tsx'
+import { Dialog } from '../forms/dialog.tsx'
+import { CompleteRefundForm, DecideForm, RefuseRefundForm } from '../forms/payment-forms.tsx'
+import { ShortId } from './format-cells.tsx'
+import { PaidAmount, RefundState } from './payment-cells.tsx'
+import { RowMenu } from './row-menu.tsx'
+import { Table } from './table.tsx'
+import { LogTime } from './time-cells.tsx'
+import { useState } from 'react'
+
+export function RefundTable() {
+  const t = useMessages('payments')
+  const [refusing, setRefusing] = useState<string | null>(null)
+  const [completing, setCompleting] = useState<string | null>(null)
+  const approve = ({ id }: PaymentRefund): void =>
+    confirm({
+      title: t.operator.approve,
+      description: t.operator.approveEffect,
+      confirmLabel: t.operator.approve,
+      onConfirm: () => mutateAdmin('POST', `/refunds/${id}/approve`, {}),
+      successMessage: t.operator.approved,
+      isSafe: true,
+    })
+  return (
+    <>
+      <PagedList<PaymentRefund>
+        queryKey={['admin', 'refunds']}
+        path="/admin/refunds"
+        limit={20}
+        empty={<p className="muted">{t.noRefunds}</p>}
+      >
+        {(refunds) => (
+          <Table
+            label={t.refunds}
+            rows={refunds}
+            rowId={({ id }) => id}
+            columns={[
+              { header: t.time, cell: ({ created_at: at }) => <LogTime at={at} /> },
+              {
+                header: t.order,
+                primary: true,
+                cell: ({ order, reason }) => (
+                  <>
+                    <ShortId id={order} />
+                    <small>{reason}</small>
+                  </>
+                ),
+              },
+              { header: t.operator.account, cell: ({ account }) => <ShortId id={account} /> },
+              { header: t.amount, numeric: true, cell: (refund) => <PaidAmount {...refund} /> },
+              {
+                header: t.state,
+                cell: (refund) => (
+                  <>
+                    <RefundState refund={refund} />
+                    {refund.problem !== null && <small lang="en">{refund.problem}</small>}
+                  </>
+                ),
+              },
+              {
+                header: t.operator.action,
+                isMenu: true,
+                cell: (refund) => (
+                  <RowMenu
+                    name={refund.id}
+                    actions={[
+                      refund.state === 'requested' && {
+                        label: t.operator.approve,
+                        onClick: () => approve(refund),
+                      },
+                      ['debited', 'sent', 'unknown'].includes(refund.state) && {
+                        label: t.operator.done,
+                        onClick: () => setCompleting(refund.id),
+                      },
+                      ['requested', 'unknown'].includes(refund.state) && {
+                        label: t.operator.refuse,
+                        onClick: () => setRefusing(refund.id),
+                        isDestructive: true,
+                      },
+                    ]}
+                  />
+                ),
+              },
+            ]}
+          />
+        )}
+      </PagedList>
+      <Dialog title={t.operator.refuse} opened={refusing !== null} close={() => setRefusing(null)}>
+        <RefuseRefundForm refund={refusing ?? ''} close={() => setRefusing(null)} />
+      </Dialog>
+      <Dialog title={t.operator.done} opened={completing !== null} close={() => setCompleting(null)}>
+        <CompleteRefundForm refund={completing ?? ''} close={() => setCompleting(null)} />
+      </Dialog>
+    </>
+  )
+}
+
+export function DifferenceTable() {
+  const t = useMessages('payments')
+  const [deciding, setDeciding] = useState<PaymentDifference | null>(null)
+  const close = (): void => setDeciding(null)
+  return (
+    <>
+      <PagedList<PaymentDifference>
+        queryKey={['admin', 'payment-differences']}
+        path="/admin/payments/differences"
+        filter={{ state: 'open' }}
+        limit={20}
+        empty={<p className="muted">{t.operator.noDifferences}</p>}
+      >
+        {(differences) => (
+          <Table
+            label={t.operator.differences}
+            rows={differences}
+            rowId={({ id }) => id}
+            onRowClick={setDeciding}
+            columns={[
+              { header: t.time, cell: ({ at }) => <LogTime at={at} /> },
+              { header: t.operator.kind, primary: true, cell: ({ kind }) => t.operator.kinds[kind] },
+              { header: t.method, cell: ({ method }) => t.methods[method] ?? method },
+              { header: t.transaction, cell: ({ transaction }) => <ShortId id={transaction} /> },
+              {
+                header: t.operator.there,
+                numeric: true,
+                cell: ({ amount, currency }) =>
+                  amount === null ? '–' : <PaidAmount amount={amount} currency={currency} />,
+              },
+              {
+                header: t.operator.here,
+                numeric: true,
+                cell: ({ expected, currency }) =>
+                  expected === null ? '–' : <PaidAmount amount={expected} currency={currency} />,
+              },
+            ]}
+          />
+        )}
+      </PagedList>
+      <Dialog title={t.operator.resolve} opened={deciding !== null} close={close}>
+        {deciding !== null && <DecideForm difference={deciding} close={close} />}
+      </Dialog>
+    </>
+  )
+}

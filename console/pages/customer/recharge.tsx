@@ -1,0 +1,156 @@
+/** Recharge: method and amount, with the fee and the bonus before the payment, and one button. */
+import { Button, TextInput } from '@mantine/core'
+import { queryOptions, useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useState } from 'react'
+import { mutateAccount, paymentMethodsQuery } from '../../api/account-queries.ts'
+import { get, queryString } from '../../api/client.ts'
+import type { OrderPreview, OwnOrder, PaymentMethod } from '../../api/contract.ts'
+import { SelectField, useDraft } from '../../components/forms/fields.tsx'
+import { isDecimal } from '../../components/forms/field-values.ts'
+import { submitHandler, useAction, useFieldError } from '../../components/forms/use-action.ts'
+import { EmptyState, ErrorMessage } from '../../components/feedback/empty-state.tsx'
+import { QueryBoundary } from '../../components/feedback/query-boundary.tsx'
+import { formatMoney } from '../../components/format.ts'
+import { DescriptionList, Page } from '../../components/layout/page.tsx'
+import { Money } from '../../components/tables/format-cells.tsx'
+import { useMessages } from '../../locales/messages.ts'
+
+/** Offered where they are within the bounds of the method. */
+const suggestedAmounts = [10, 20, 50, 100, 200, 500, 1000, 5000] as const
+const maxSuggested = 6
+
+export function Recharge() {
+  const t = useMessages('payments')
+  return (
+    <Page title={t.recharge} lead={t.rechargeLead}>
+      <QueryBoundary options={paymentMethodsQuery}>
+        {({ data }) => {
+          const offered = data.filter(({ problem }) => problem === undefined)
+          return offered.length === 0 ? (
+            <EmptyState title={t.noMethods}>{t.noMethodsLead}</EmptyState>
+          ) : (
+            <RechargeForm methods={offered} />
+          )
+        }}
+      </QueryBoundary>
+    </Page>
+  )
+}
+
+function suggestionsFor({ min, max }: PaymentMethod): string[] {
+  return suggestedAmounts
+    .filter((amount) => amount >= Number(min ?? 0) && amount <= Number(max ?? 0))
+    .slice(0, maxSuggested)
+    .map(String)
+}
+
+function RechargeForm({ methods }: { readonly methods: readonly PaymentMethod[] }) {
+  const t = useMessages('payments')
+  const navigate = useNavigate()
+  const [clientKey] = useState(() => crypto.randomUUID())
+  const { draft, set, field } = useDraft({ method: methods[0]?.method ?? '', product: '', amount: '' })
+  const method = methods.find((each) => each.method === draft.method) ?? methods[0]
+  const pay = useAction(async () => {
+    const order = await mutateAccount<OwnOrder>('POST', '/billing/orders', {
+      method: draft.method,
+      ...(draft.product === '' ? {} : { product: draft.product }),
+      amount: draft.amount.trim(),
+      client_key: `${clientKey}:${draft.method}:${draft.amount.trim()}`,
+    })
+    await navigate({ to: '/billing/orders/$id', params: { id: order.id } })
+    if (order.pay?.url !== undefined) window.location.assign(order.pay.url)
+  })
+  const fieldError = useFieldError(pay.error)
+  if (method === undefined) return null
+  const currency = method.currency ?? ''
+  return (
+    <form className="panel stack" onSubmit={submitHandler(pay.run)}>
+      <fieldset className="choices">
+        <legend>{t.method}</legend>
+        {methods.map(({ method: name }) => (
+          <label key={name} className="choice">
+            <input
+              type="radio"
+              name="method"
+              value={name}
+              checked={draft.method === name}
+              onChange={() => {
+                set('method', name)
+                set('product', '')
+              }}
+            />
+            {t.methods[name] ?? name}
+          </label>
+        ))}
+      </fieldset>
+      {method.products.length > 1 && (
+        <SelectField
+          label={t.product}
+          options={method.products.map((value) => ({ value, label: t.products[value] ?? value }))}
+          {...field('product')}
+          value={draft.product === '' ? (method.products[0] ?? '') : draft.product}
+        />
+      )}
+      <fieldset className="choices">
+        <legend>{t.amount}</legend>
+        {suggestionsFor(method).map((amount) => (
+          <label key={amount} className="choice">
+            <input
+              type="radio"
+              name="suggestion"
+              checked={draft.amount === amount}
+              onChange={() => set('amount', amount)}
+            />
+            {formatMoney(amount, currency)}
+          </label>
+        ))}
+      </fieldset>
+      <TextInput
+        label={t.otherAmount}
+        description={t.range(
+          formatMoney(method.min ?? '0', currency),
+          formatMoney(method.max ?? '0', currency),
+        )}
+        inputMode="decimal"
+        autoComplete="off"
+        required
+        error={fieldError('amount')}
+        {...field('amount')}
+      />
+      <Preview method={method} amount={draft.amount.trim()} />
+      {pay.error && pay.error.param !== 'amount' && <ErrorMessage error={pay.error} />}
+      <div className="row">
+        <Button type="submit" loading={pay.isRunning}>
+          {t.pay}
+        </Button>
+      </div>
+    </form>
+  )
+}
+
+function previewQuery(method: string, amount: string) {
+  return queryOptions({
+    queryKey: ['account', 'order-preview', method, amount],
+    queryFn: () => get<OrderPreview>(`/console/billing/orders/preview${queryString({ method, amount })}`),
+    enabled: isDecimal(amount) && Number(amount) > 0,
+    retry: false,
+  })
+}
+
+/** What is paid and what is credited; nothing while the amount is not allowed, because the form then says why. */
+function Preview({ method, amount }: { readonly method: PaymentMethod; readonly amount: string }) {
+  const t = useMessages('payments')
+  const { data } = useQuery(previewQuery(method.method, amount))
+  if (data === undefined || amount === '') return null
+  return (
+    <DescriptionList
+      items={[
+        [t.toPay, formatMoney(data.amount, data.currency)],
+        ...(Number(data.fee) > 0 ? ([[t.fee, formatMoney(data.fee, data.currency)]] as const) : []),
+        ...(Number(data.bonus) > 0 ? ([[t.bonus, <Money key="bonus" amount={data.bonus} />]] as const) : []),
+        [t.credited, <Money key="credit" amount={data.credit} />],
+      ]}
+    />
+  )
+}
