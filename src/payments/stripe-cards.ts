@@ -3,7 +3,7 @@ import type { ProviderOrder, SavedCard, SavedCards } from './payment-method.ts'
 import { ProviderError } from './payment-method.ts'
 import { toStripeAmount } from './stripe-amounts.ts'
 import { type StripeClient, StripeRejection } from './stripe-client.ts'
-import { factsOf } from './stripe-orders.ts'
+import { chargeToExpand, factsOf } from './stripe-orders.ts'
 
 type ChargeResult = Awaited<ReturnType<SavedCards['charge']>>
 
@@ -43,7 +43,7 @@ export class StripeCards implements SavedCards {
           automatic_payment_methods: { enabled: true, allow_redirects: 'never' },
           description: order.description,
           metadata: { order: order.id, automatic: 'true' },
-          expand: ['latest_charge'],
+          expand: [chargeToExpand],
         },
         { idempotencyKey: order.id },
       ),

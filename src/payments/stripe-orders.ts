@@ -11,6 +11,9 @@ const keyLifetimeMs = 24 * 3_600_000
 /** How much the clocks of the relay and of Stripe may differ when payments are searched by their time. */
 const clockToleranceSeconds = 300
 
+/** What an intent is read with. */
+export const chargeToExpand = 'latest_charge.balance_transaction'
+
 type Found =
   | { readonly kind: 'session'; readonly session: Stripe.Checkout.Session }
   | { readonly kind: 'intent'; readonly intent: Stripe.PaymentIntent }
@@ -22,6 +25,14 @@ export function merchantOf({ livemode }: { readonly livemode: boolean }): 'live'
 
 function chargeOf(intent: Stripe.PaymentIntent): Stripe.Charge | null {
   return typeof intent.latest_charge === 'string' ? null : intent.latest_charge
+}
+
+/** The time that bills state, so that both are in the same one. */
+function paidAtOf(charge: Stripe.Charge | null): number | null {
+  if (charge === null) return null
+  const entry = charge.balance_transaction
+  const seconds = entry === null || typeof entry === 'string' ? charge.created : entry.created
+  return seconds * 1000
 }
 
 /** A card's fingerprint, or what other means of payment have in its place. */
@@ -54,7 +65,7 @@ export function factsOf(
     currency,
     amountMinor: fromStripeAmount(intent.amount_received),
     transaction: intent.id,
-    paidAt: charge === null ? null : charge.created * 1000,
+    paidAt: paidAtOf(charge),
     payer: payerOf(charge),
     savedCard,
   }
@@ -162,7 +173,7 @@ export class StripeOrders {
 
   async #session(id: string): Promise<Stripe.Checkout.Session> {
     return await this.#client.call((stripe) =>
-      stripe.checkout.sessions.retrieve(id, { expand: ['payment_intent.latest_charge'] }),
+      stripe.checkout.sessions.retrieve(id, { expand: [`payment_intent.${chargeToExpand}`] }),
     )
   }
 
@@ -170,7 +181,7 @@ export class StripeOrders {
     const { reference } = order
     if (reference?.startsWith('pi_') === true) {
       const intent = await this.#client.call((stripe) =>
-        stripe.paymentIntents.retrieve(reference, { expand: ['latest_charge'] }),
+        stripe.paymentIntents.retrieve(reference, { expand: [chargeToExpand] }),
       )
       return { kind: 'intent', intent }
     }
@@ -205,7 +216,8 @@ export class StripeOrders {
     }
     const intent = await this.#client.call(async (stripe) => {
       let first: Stripe.PaymentIntent | null = null
-      const intents = stripe.paymentIntents.list({ created, limit: 100, expand: ['data.latest_charge'] })
+      const expand = [`data.${chargeToExpand}`]
+      const intents = stripe.paymentIntents.list({ created, limit: 100, expand })
       for await (const candidate of intents) {
         if (candidate.metadata['order'] !== order.id) continue
         if (candidate.status === 'succeeded') return candidate

@@ -10,7 +10,7 @@ import { StripeBills } from './stripe-bills.ts'
 import { StripeCards } from './stripe-cards.ts'
 import { idOf, StripeClient } from './stripe-client.ts'
 import { StripeNotices } from './stripe-notices.ts'
-import { merchantOf, StripeOrders } from './stripe-orders.ts'
+import { chargeToExpand, merchantOf, StripeOrders } from './stripe-orders.ts'
 import { StripeRefunds } from './stripe-refunds.ts'
 
 /** Stripe takes 30 minutes to 24 hours, counted from when the call arrives there. */
@@ -90,7 +90,7 @@ async function check(client: StripeClient, merchant: string): Promise<string | n
     if (merchantOf(balance) !== merchant) return 'The secret key is one of the other mode (live or test).'
     await client.call(async (stripe) => {
       await stripe.checkout.sessions.list({ limit })
-      await stripe.paymentIntents.list({ limit, expand: ['data.latest_charge'] })
+      await stripe.paymentIntents.list({ limit, expand: [`data.${chargeToExpand}`] })
       await stripe.refunds.list({ limit })
       await stripe.disputes.list({ limit })
       await stripe.balanceTransactions.list({ limit })

@@ -1,7 +1,6 @@
 /** The calls of the scripted Stripe's API, its idempotency, and its faults. */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { ProviderFaults, ScriptedNotice } from './scripted-provider.ts'
-import { deliverNotice } from './scripted-provider.ts'
+import type { ProviderFaults } from './scripted-provider.ts'
 import {
   balanceJson,
   disputeJson,
@@ -37,39 +36,34 @@ export class StripeApi {
   faults: ProviderFaults = {}
   /** The most that a page of a list contains. */
   pageSize = 100
+  /** The mode of the key. */
+  livemode = false
+  /** What a restricted key must not read. */
+  forbidden: string | null = null
   readonly #state: StripeState
-  readonly #noticeOf: (order: string) => ScriptedNotice
-  readonly #keys = new Map<string, { readonly request: string; answer: Answer | null }>()
+  readonly #keys = new Map<string, { readonly request: string; readonly answer: Answer }>()
   readonly #flapped = new Set<string>()
 
-  constructor(state: StripeState, noticeOf: (order: string) => ScriptedNotice) {
+  constructor(state: StripeState) {
     this.#state = state
-    this.#noticeOf = noticeOf
   }
 
-  /** One answer per idempotency key; another request under the same key is 400, two at once are 409. */
-  async answer(call: StripeCall): Promise<Answer> {
+  /** One answer per idempotency key; another request under the same key is 400. */
+  answer(call: StripeCall): Answer {
     const { authorization, 'stripe-version': version, 'idempotency-key': key } = call.headers
     if (authorization !== `Bearer ${secretKey}`) return errorAnswer(401, {})
     if (version !== apiVersion) return errorAnswer(400, { param: 'stripe-version' })
-    if (call.method === 'GET') return await this.#answerNew(call)
+    if (call.method === 'GET') return this.#answerNew(call)
     if (typeof key !== 'string') return errorAnswer(400, { param: 'idempotency-key' })
     const request = `${call.method} ${call.path} ${call.body}`
     const known = this.#keys.get(key)
-    if (known?.answer === null) return errorAnswer(409, { type: 'idempotency_error' })
     if (known !== undefined) {
       return known.request === request ? known.answer : errorAnswer(400, { type: 'idempotency_error' })
     }
-    const entry: { readonly request: string; answer: Answer | null } = { request, answer: null }
-    this.#keys.set(key, entry)
-    try {
-      const answer = await this.#answerNew(call)
-      // Parameters that are wrong begin nothing, and their answers are not kept.
-      if (answer.status !== 400 && answer.status !== 404) entry.answer = answer
-      return answer
-    } finally {
-      if (entry.answer === null) this.#keys.delete(key)
-    }
+    const answer = this.#answerNew(call)
+    // Parameters that are wrong begin nothing, and their answers are not kept.
+    if (answer.status !== 400 && answer.status !== 404) this.#keys.set(key, { request, answer })
+    return answer
   }
 
   /** As after 24 hours. */
@@ -77,9 +71,9 @@ export class StripeApi {
     this.#keys.clear()
   }
 
-  async #answerNew(call: StripeCall): Promise<Answer> {
+  #answerNew(call: StripeCall): Answer {
     try {
-      const result = await this.#carryOut(call)
+      const result = this.#carryOut(call)
       return typeof result === 'string'
         ? { status: 200, body: result }
         : { status: 200, body: JSON.stringify(result) }
@@ -89,14 +83,15 @@ export class StripeApi {
     }
   }
 
-  async #carryOut({ method, path, body }: StripeCall): Promise<Json | string> {
+  #carryOut({ method, path, body }: StripeCall): Json | string {
     const { pathname, searchParams: query } = new URL(path, 'http://stripe')
     const [resource = '', id = '', action] = pathname.replace(/^\/v1\/(checkout\/)?/, '').split('/')
     const form = new URLSearchParams(body)
     const state = this.#state
+    if (resource === this.forbidden) throw new StripeCallError(403, {})
     switch (`${method} ${resource}${id === '' ? '' : `/${action ?? 'id'}`}`) {
       case 'POST sessions':
-        return await this.#create(form)
+        return this.#create(form)
       case 'POST payment_intents':
         this.#failCreate()
         return intentJson(state.chargeCard(form))
@@ -127,7 +122,7 @@ export class StripeApi {
       case 'GET balance_transactions':
         return this.#bill(query)
       case 'GET balance':
-        return { object: 'balance', livemode: false, available: [] }
+        return { object: 'balance', livemode: this.livemode, available: [] }
       case 'POST payment_methods/detach':
         if (state.detached.includes(id)) throw new StripeCallError(400, {})
         state.detached.push(id)
@@ -142,16 +137,9 @@ export class StripeApi {
     if (this.faults.create === 'refused') throw new StripeCallError(400, { code: 'amount_too_large' })
   }
 
-  async #create(form: URLSearchParams): Promise<Json> {
+  #create(form: URLSearchParams): Json {
     this.#failCreate()
-    const session = this.#state.createSession(form)
-    const created = sessionJson(session, false)
-    if (this.faults.create === 'notice-first') {
-      this.#state.pay(session.order)
-      // The address of the relay's notices is registered in Stripe's pages, and told by no call.
-      await deliverNotice(new URL(session.returnUrl).origin, 'stripe', this.#noticeOf(session.order))
-    }
-    return created
+    return sessionJson(this.#state.createSession(form), false)
   }
 
   #failQuery(): string | null {

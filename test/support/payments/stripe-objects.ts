@@ -13,6 +13,8 @@ export interface StripeIntent {
   readonly customer: string | null
   readonly card: string | null
   readonly isSaved: boolean
+  /** When the money was entered into the merchant's balance, in seconds; null: not yet. */
+  entered: number | null
 }
 
 export interface StripeSession {
@@ -87,6 +89,7 @@ export function chargeJson(intent: StripeIntent): Json {
     amount_captured: intent.amount,
     currency: intent.currency,
     payment_intent: intent.id,
+    balance_transaction: intent.entered === null ? null : { created: intent.entered },
     metadata: metadataOf(intent),
     billing_details: { name: 'Erika Mustermann', email: 'erika@payer.example' },
     payment_method_details: { type: 'card', card: { fingerprint: 'Xt5EWLLDS7FJjR1c', last4: '4242' } },

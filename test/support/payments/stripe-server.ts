@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { deliverNotice } from './scripted-provider.ts'
 import type {
   GenuinePayment,
   NoticeFault,
@@ -30,7 +31,7 @@ export class StripeServer implements ScriptedProvider {
   private constructor(now: () => number) {
     this.#now = now
     this.state = new StripeState(now)
-    this.api = new StripeApi(this.state, (order) => this.notice(order))
+    this.api = new StripeApi(this.state)
     this.#server = createServer((request, response) => void this.#serve(request, response))
   }
 
@@ -144,7 +145,8 @@ export class StripeServer implements ScriptedProvider {
     const call = { method, path, headers, body: await text(request) }
     this.calls.push(call)
     try {
-      const answer = await this.api.answer(call)
+      const answer = this.api.answer(call)
+      await this.#payFirst(call)
       if (this.#isLost(call)) throw new NoAnswerError()
       const type = answer.body.startsWith('<') ? 'text/html' : 'application/json'
       response.writeHead(answer.status, { 'content-type': type, 'stripe-notice': 'Upgrade now!' })
@@ -153,6 +155,18 @@ export class StripeServer implements ScriptedProvider {
       if (!(error instanceof NoAnswerError)) throw error
       request.socket.destroy()
     }
+  }
+
+  /** The address of the relay's notices is registered in Stripe's pages, and told by no call. */
+  async #payFirst({ method, path, body }: StripeCall): Promise<void> {
+    const isCreate = method === 'POST' && path === '/v1/checkout/sessions'
+    if (this.faults.create !== 'notice-first' || !isCreate) return
+    const form = new URLSearchParams(body)
+    const order = form.get('client_reference_id') ?? ''
+    if (this.payments.some((payment) => payment.order === order)) return
+    this.pay(order)
+    const relay = new URL(form.get('success_url') ?? '').origin
+    await deliverNotice(relay, 'stripe', this.notice(order))
   }
 
   #isLost({ method, path }: StripeCall): boolean {

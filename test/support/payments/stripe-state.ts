@@ -124,6 +124,7 @@ export class StripeState {
       customer,
       card,
       isSaved: false,
+      entered: null,
     }
     this.intents.push(intent)
     if (this.cardOutcome === 'succeeded') this.#succeed(intent)
@@ -172,6 +173,7 @@ export class StripeState {
       customer: session?.savesCard === true ? newId('cus') : null,
       card: newId('pm'),
       isSaved: session?.savesCard === true,
+      entered: null,
     }
     this.intents.push(intent)
     return intent
@@ -187,6 +189,7 @@ export class StripeState {
 
   #succeed(intent: StripeIntent): void {
     intent.status = 'succeeded'
+    intent.entered = this.seconds
     this.#enter('charge', intent, intent.amount, () => chargeJson(intent))
   }
 
