@@ -1,4 +1,5 @@
 /** The payment methods that are configured, in the order of `PAYMENT_METHODS`. */
+import { createEpay } from './epay.ts'
 import type { PaymentMethodDeps } from './method-deps.ts'
 import { methodNames, type MethodName, type PaymentMethod } from './payment-method.ts'
 import { requireHttps } from './required-settings.ts'
@@ -10,6 +11,7 @@ type MethodFactory = (deps: PaymentMethodDeps) => PaymentMethod | null
 /** One line per method. */
 const factories: Partial<Record<MethodName, MethodFactory>> = {
   stripe: createStripe,
+  epay: createEpay,
 }
 
 export type PaymentMethods = ReadonlyMap<MethodName, PaymentMethod>

@@ -9,7 +9,7 @@ export const payments: typeof english = {
     epay: '在线支付',
     bank: '银行转账',
   },
-  products: { page: '支付页面', qr: '二维码', alipay: '支付宝', wxpay: '微信支付', qqpay: 'QQ 钱包' },
+  products: { page: '支付页面', qr: '二维码', alipay: '支付宝', wxpay: '微信支付', qqpay: '手机钱包' },
   orderStates: {
     created: '未开始',
     pending: '待支付',
