@@ -1,4 +1,5 @@
 /** The payment methods that are configured, in the order of `PAYMENT_METHODS`. */
+import { createBank } from './bank.ts'
 import { createEpay } from './epay.ts'
 import type { PaymentMethodDeps } from './method-deps.ts'
 import { methodNames, type MethodName, type PaymentMethod } from './payment-method.ts'
@@ -12,6 +13,7 @@ type MethodFactory = (deps: PaymentMethodDeps) => PaymentMethod | null
 const factories: Partial<Record<MethodName, MethodFactory>> = {
   stripe: createStripe,
   epay: createEpay,
+  bank: createBank,
 }
 
 export type PaymentMethods = ReadonlyMap<MethodName, PaymentMethod>
