@@ -260,7 +260,7 @@ export const paymentSettings = inGroup('Payments', {
   epayPublicKey: { env: 'EPAY_PUBLIC_KEY', doc: 'epay: the site’s public key of version 2.', ...keyText },
   epayTypes: {
     env: 'EPAY_TYPES',
-    doc: 'epay: the means of payment to offer. Without it, the payer chooses at the site.',
+    doc: 'epay: the means of payment to offer. Without it, the payer chooses at the site; version 2 needs it.',
     allowed: 'comma-separated, such as `alipay,wxpay`',
     defaultText: 'none',
     read(text: string | undefined): string[] {

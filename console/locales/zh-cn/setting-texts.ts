@@ -108,7 +108,7 @@ export const settingDocs: Readonly<Record<string, string>> = {
   EPAY_KEY: '易支付：V1（MD5）的商户密钥。',
   EPAY_PRIVATE_KEY: '易支付：V2（RSA）的商户私钥，用于代替 `EPAY_KEY`。',
   EPAY_PUBLIC_KEY: '易支付：V2 的平台公钥。',
-  EPAY_TYPES: '易支付：可选的付款方式。未设置时由付款人在站点选择。',
+  EPAY_TYPES: '易支付：可选的付款方式。未设置时由付款人在站点选择；版本 2 必须设置。',
   EPAY_TRUST_NOTICE: '易支付：仅凭通知入账，用于查询接口不可用的站点。任何获知密钥的人都可以为自己充值。',
   BANK_TRANSFER: '银行转账：展示给付款人的收款信息：户名、开户行、账号。',
   BANK_ACCOUNT: '银行转账：收款账号。',
