@@ -1,4 +1,5 @@
 /** The payment methods that are configured, in the order of `PAYMENT_METHODS`. */
+import { createAlipay } from './alipay.ts'
 import { createBank } from './bank.ts'
 import { createEpay } from './epay.ts'
 import type { PaymentMethodDeps } from './method-deps.ts'
@@ -12,6 +13,7 @@ type MethodFactory = (deps: PaymentMethodDeps) => PaymentMethod | null
 /** One line per method. */
 const factories: Partial<Record<MethodName, MethodFactory>> = {
   stripe: createStripe,
+  alipay: createAlipay,
   epay: createEpay,
   bank: createBank,
 }
