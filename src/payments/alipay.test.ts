@@ -15,9 +15,12 @@ import {
   testOrder,
   type OpenMethod,
 } from '../../test/support/payments/method-fixture.ts'
+import { readConfig } from '../config.ts'
 import { createAlipay } from './alipay.ts'
 import { beijingTime, parseBeijingTime } from './alipay-client.ts'
 import { ForgedNoticeError, ProviderError } from './payment-method.ts'
+import { createPaymentMethods } from './payment-methods.ts'
+import { ProviderHttp } from './provider-http.ts'
 
 type OpenAlipay = OpenMethod & { readonly server: AlipayServer }
 
@@ -70,6 +73,15 @@ describe('Alipay', () => {
     const settings = { ...old.settings, ALIPAY_CERT: both }
     await using open = await openAlipay(await AlipayServer.start(Date.now, { ...old, settings }))
     assert.equal(await open.method.check(), null)
+  })
+
+  test('settings – complete ones make it a method of the relay, once that has a public address', async () => {
+    await using server = await AlipayServer.start()
+    await using http = new ProviderHttp(['127.0.0.1'])
+    const open = (more: Readonly<Record<string, string>>) =>
+      createPaymentMethods({ config: readConfig({ ...server.settings, ...more }), http, now: Date.now })
+    assert.deepEqual([...open({ PUBLIC_URL: 'https://relay.example' }).keys()], ['alipay'])
+    assert.throws(() => open({}), { name: 'ConfigError', message: /PUBLIC_URL.*alipay/ })
   })
 
   test('settings – keys are read as PEM and as base64, PKCS#1 and PKCS#8', async () => {
