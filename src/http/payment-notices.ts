@@ -5,7 +5,8 @@
 import { apiError } from '../errors.ts'
 import type { AppContext } from './app-context.ts'
 
-const pathPattern = /^\/api\/payments\/([a-z]+)\/notice$/
+/** Some sites of epay append a slash. */
+const pathPattern = /^\/api\/payments\/([a-z]+)\/notice\/?$/
 const maxBodyBytes = 1024 ** 2
 
 /** The method's name in the path of a notice; undefined: another path. */

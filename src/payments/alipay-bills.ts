@@ -15,6 +15,7 @@ const surelyReadyAfterMs = 1.5 * day
 export function alipayBills(client: AlipayClient, deps: PaymentMethodDeps): Bills {
   return {
     timezone: 'Asia/Shanghai',
+    listsRefunds: true,
     includesToday: false,
     async *list(from, to) {
       for (let at = Date.parse(from); at <= Date.parse(to); at += day) {

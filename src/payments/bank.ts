@@ -6,8 +6,6 @@ import type { PaymentMethod, ProviderOrder, RefundReading } from './payment-meth
 import { requireTogether } from './required-settings.ts'
 
 const lifetimeMs = 14 * 86_400_000
-/** The platform's currency. */
-const bankCurrency = 'CNY'
 
 /** The operator transfers a refund back, and enters that it is done. */
 const waitingRefund: RefundReading = { state: 'sent', reference: null }
@@ -19,7 +17,7 @@ export function createBank({ config }: PaymentMethodDeps): PaymentMethod | null 
   return {
     name: 'bank',
     merchant: values.BANK_ACCOUNT,
-    currency: bankCurrency,
+    currency: config.currency,
     products: [],
     lifetimeMs: () => lifetimeMs,
     begin(order) {

@@ -10,6 +10,7 @@ const maxPages = 2000
 
 export class EpayBills implements Bills {
   readonly timezone = 'Asia/Shanghai'
+  readonly listsRefunds = false
   readonly includesToday = true
   readonly #site: EpaySite
   readonly #version: EpayVersion

@@ -183,6 +183,8 @@ export type BillLine =
 export interface Bills {
   /** The days of its lists: an IANA time zone. */
   readonly timezone: string
+  /** Whether its lists have refunds. */
+  readonly listsRefunds: boolean
   /** Whether the current day can be listed, too. */
   readonly includesToday: boolean
   /** `from` and `to` are days (`2026-11-28`), both included. Complete, or throws `BillNotReadyError` or `ProviderError`. */

@@ -57,6 +57,7 @@ function lineOf(transaction: Stripe.BalanceTransaction): BillLine | null {
 
 export class StripeBills implements Bills {
   readonly timezone = 'UTC'
+  readonly listsRefunds = true
   readonly includesToday = true
   readonly #client: StripeClient
 

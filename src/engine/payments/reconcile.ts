@@ -206,6 +206,7 @@ async function findMissing(
     const line = { transaction: transactionId, currency, amountMinor: null, at }
     await list(deps, method, found, { kind: 'paid_here_only', orderId, accountId, expectedMinor, line })
   }
+  if (!bills.listsRefunds) return
   for (const refund of await refundsDoneBetween(deps.db, method.name, from, to)) {
     if (seen.has(refund.id) || (refund.reference !== null && seen.has(refund.reference))) continue
     const { id, orderId, accountId, amountMinor: expectedMinor, updatedAt: at } = refund

@@ -1,9 +1,13 @@
 /** The scripted providers of all payment methods that have one. */
+import { AlipayServer } from './alipay-server.ts'
+import { EpayServer } from './epay-server.ts'
 import { StripeServer } from './stripe-server.ts'
 import type { ScriptedProvider } from './scripted-provider.ts'
 
 export const startProvider = {
   stripe: () => StripeServer.start(),
+  alipay: () => AlipayServer.start(),
+  epay: () => EpayServer.start(1),
 } as const satisfies Record<string, () => Promise<ScriptedProvider>>
 
 /** The settings of one relay that uses all of these. */
