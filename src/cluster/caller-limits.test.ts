@@ -93,7 +93,8 @@ async function openAuthority(t: TestContext, { ledger, db }: TestLedger) {
   const [journal, directory, catalog] = [new NodeJournal(local), createDirectory(), createCatalog()]
   const store = new SharedStore({ ledger, journal, db })
   const rates = new LocalRateLimiter(() => ({ nodes: 1, index: 0 }), now)
-  const spendNotifications = new SpendNotifications({ state: store.state, directory, db })
+  const spenders = { state: store.state, directory, db, currency: 'CNY' }
+  const spendNotifications = new SpendNotifications(spenders)
   const earlyAborts = new EarlyAborts(10)
   const clocks = { now, monotonicNow: now }
   const deps = { directory, catalog, ...clocks, store, rates, earlyAborts, spendNotifications, feed: null }

@@ -7,6 +7,7 @@ import { hostname, networkInterfaces } from 'node:os'
 import type { Config } from '../config.ts'
 import type { Changes } from '../db/change.ts'
 import type { RequestRow } from '../db/ledger-commit.ts'
+import { openCurrency } from '../db/currency.ts'
 import { openLocalJournal, type LocalJournal } from '../db/sqlite/local-journal.ts'
 import { ChangeFeed } from '../db/postgres/change-feed.ts'
 import { openPostgresDb } from '../db/postgres/postgres-db.ts'
@@ -56,7 +57,8 @@ async function openNode(config: ClusterConfig) {
   const id = await loadNodeId(local)
   const db = openPostgresDb(databaseUrl, `sluice ${id}`)
   await checkNotMoved(db)
-  return { local, db, id, join: () => joinCluster(db, { id, name: hostname(), version, address }) }
+  const currency = await openCurrency(db, config.currency)
+  return { local, db, id, currency, join: () => joinCluster(db, { id, name: hostname(), version, address }) }
 }
 
 /** Joins the cluster in a new epoch, and creates this node's ledger and rate limiter. */
@@ -146,7 +148,7 @@ function clusterGauges(
 export async function openClusterCore(config: ClusterConfig, listener: CoreListener): Promise<Core> {
   const { databaseUrl: url } = config
   const opened = await openNode(config)
-  const { local, db, id } = opened
+  const { local, db, id, currency } = opened
   const keyring = await openNodeKeyring(db, id, config)
   const joined = await joinAsNode(opened, config, listener)
   const { ledger, node, rates } = joined
@@ -174,7 +176,16 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
     configCache.publish(changes, { reloadKeys, broadcast: (delta) => listener.onConfigDelta(delta) })
   const addRequest = (row: RequestRow): boolean => ledger.addRequest(row)
   const store = new SharedStore({ ...joined, db })
-  const engineDeps = { ...joined, monotonicNow: monotonicClock(), db, store, directory, catalog, feed }
+  const engineDeps = {
+    ...joined,
+    monotonicNow: monotonicClock(),
+    db,
+    currency,
+    store,
+    directory,
+    catalog,
+    feed,
+  }
   const earlyAborts = new EarlyAborts(config.freeAbortsPerHour)
   const engine = createEngine({ ...engineDeps, earlyAborts, addRequest })
   const { authority, health } = engine.parts

@@ -1,5 +1,6 @@
 /** Settings for stored data: the store, encryption, retention and backups. */
 import { join } from 'node:path'
+import { isCurrency } from '../lib/currency.ts'
 import {
   duration,
   inGroup,
@@ -41,6 +42,16 @@ export const dataSettings = inGroup('Data', {
       if (url !== null && isAlone)
         throw new InvalidSettingError('without DATABASE_URL there is a single relay, which needs no Redis')
       return url
+    },
+  },
+  currency: {
+    env: 'CURRENCY',
+    doc: 'The currency of all prices, balances and caps. The first start writes it to the database. It can never be changed: nothing is converted, and a start with another value is refused.',
+    allowed: 'a code of ISO 4217 such as `USD`',
+    defaultText: 'that of the database; `CNY` at the first start',
+    read(text: string | undefined): string | null {
+      if (text !== undefined && !isCurrency(text)) throw new InvalidSettingError()
+      return text ?? null
     },
   },
   slotLeaseMs: {

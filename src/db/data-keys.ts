@@ -15,9 +15,9 @@ import {
   type Sealer,
 } from '../lib/encryption.ts'
 import { createKeyFile, nextKeyFileName, readKeyFile, replaceKeyFile } from '../lib/key-file.ts'
-import type { Db, Query } from './db.ts'
+import type { Db } from './db.ts'
 import { sql } from './schema/schema.ts'
-import { deleteSettingsStatement, setSettingStatement } from './settings.ts'
+import { deleteSettingsStatement, insertSettingStatement, setSettingStatement } from './settings.ts'
 
 /** The names of settings. */
 export const dataKeyNames = {
@@ -168,23 +168,23 @@ export async function findKeyFileSecret(db: Db, dataDir: string): Promise<string
   return (await unwrapRows(rows, keyFileOnly))?.secret.text
 }
 
-function insertOnce(name: string, value: string): Query {
-  const insert = sql.insertInto('settings').values({ name, value })
-  return insert.onConflict((conflict) => conflict.column('name').doNothing())
-}
-
 /** Several nodes may create it at the same time: the first one wins. */
 async function createDataKey(db: Db, sources: SecretSources): Promise<DataKeyRows> {
   if (sources.encryptionKey === null || sources.encryptionKey === '') {
     if (sources.databaseUrl !== null)
       await db.write(
-        insertOnce(dataKeyNames.sharedSecret, Buffer.from(generateDataKey()).toString('base64url')),
+        insertSettingStatement(
+          dataKeyNames.sharedSecret,
+          Buffer.from(generateDataKey()).toString('base64url'),
+        ),
       )
     else if (readKeyFile(sources.dataDir) === undefined) createKeyFile(sources.dataDir)
   }
   const [secret] = listSecrets(await readDataKeyRows(db), { ...sources, encryptionKeyPrevious: null })
   if (secret === undefined) throw new SealError('There is no key to wrap the data key under.')
-  await db.write(insertOnce(dataKeyNames.wrapped, await wrapDataKeys(generateDataKey(), secret.text)))
+  await db.write(
+    insertSettingStatement(dataKeyNames.wrapped, await wrapDataKeys(generateDataKey(), secret.text)),
+  )
   return readDataKeyRows(db)
 }
 

@@ -18,6 +18,12 @@ export async function setSetting(db: Db, name: string, value: string): Promise<v
   await db.write(setSettingStatement(name, value))
 }
 
+/** Sets a setting unless it exists: several nodes may do so at the same time, and the first one wins. */
+export function insertSettingStatement(name: string, value: string): Query {
+  const insert = sql.insertInto('settings').values({ name, value })
+  return insert.onConflict((conflict) => conflict.column('name').doNothing())
+}
+
 /** Deletes settings, for a batch. */
 export function deleteSettingsStatement(...names: string[]): Query {
   return sql.deleteFrom('settings').where('name', 'in', names)

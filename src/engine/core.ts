@@ -26,6 +26,8 @@ export interface Core {
   /** The id of this node; null for a single relay. */
   readonly nodeId: string | null
   readonly store: { readonly db: Db }
+  /** The platform's currency, ISO 4217. */
+  readonly currency: string
   readonly directory: Directory
   readonly catalog: Catalog
   readonly sealer: Sealer

@@ -13,6 +13,8 @@ import { WorkerLedger } from './worker-ledger.ts'
 
 export interface EngineDeps extends Omit<AuthorityDeps, 'spendNotifications'> {
   readonly db: Db
+  /** The platform's currency. */
+  readonly currency: string
   readonly directory: Directory
   readonly catalog: Catalog
   /** Adds a row to the next commit; false: too many are waiting. */
@@ -21,6 +23,7 @@ export interface EngineDeps extends Omit<AuthorityDeps, 'spendNotifications'> {
 
 type EngineParts = Pick<
   Core,
+  | 'currency'
   | 'directory'
   | 'catalog'
   | 'state'
@@ -38,13 +41,14 @@ export interface Engine {
 }
 
 export function createEngine(deps: EngineDeps): Engine {
-  const { db, store, directory, catalog, now } = deps
-  const spendNotifications = new SpendNotifications({ state: store.state, directory, db })
+  const { db, currency, store, directory, catalog, now } = deps
+  const spendNotifications = new SpendNotifications({ state: store.state, directory, db, currency })
   const authority = new Authority({ ...deps, spendNotifications })
   const health = new UpstreamHealth(catalog, Date.now)
   const overflow = new RejectionOverflow(db, deps.addRequest)
   return {
     parts: {
+      currency,
       directory,
       catalog,
       state: store.state,

@@ -12,12 +12,12 @@ import { countsAsLastCredit, lastCreditOf, type EnteredCredit } from '../ledger/
 import { accountOwner, keyOwner, ownerOf, type LedgerState, type Owner } from '../ledger/state.ts'
 import { formatAmount } from '../lib/money.ts'
 import { capPeriod, raiseNotification, type NotificationInput } from '../notifications/notifications.ts'
-import { currency } from '../usage/request-records.ts'
 
 export interface SpendNotificationsDeps {
   readonly state: LedgerState
   readonly directory: Directory
   readonly db: Db
+  readonly currency: string
 }
 
 interface Spender {
@@ -151,7 +151,7 @@ export class SpendNotifications {
   }
 
   #notifyCap({ name, level, cap, end }: CapThreshold, spender: Spender): void {
-    const { directory } = this.#deps
+    const { directory, currency } = this.#deps
     const capKind = capKinds[name]
     const period = capPeriod({ end, cap, level })
     const subject = capKind.isOfKey ? `key:${spender.key}:${capKind.name}_cap` : `${capKind.name}_cap`
@@ -190,7 +190,7 @@ export class SpendNotifications {
     // Sent again after the next credit.
     const period = `${credit.ref}:${code}`
     if (!this.#markNotified(`${account} ${period}`)) return
-    const params = { balance: formatAmount(owner.balance), currency }
+    const params = { balance: formatAmount(owner.balance), currency: this.#deps.currency }
     const severity = code === 'balance_used_up' ? 'critical' : 'warning'
     this.#enqueue({ audience: account, kind: 'balance', severity, subject: 'balance', period, code, params })
   }

@@ -11,7 +11,6 @@ import {
   raiseNotification,
   type NotificationInput,
 } from '../notifications/notifications.ts'
-import { currency } from '../usage/request-records.ts'
 import type { Core } from './core.ts'
 
 /** How long before the expiry users are notified of a remainder. */
@@ -40,19 +39,21 @@ async function endTrial(core: Core, first: TrialGrant, at: number): Promise<void
     if (taken === 0n && !isDone) return
     const takenNanos = grant.takenNanos + taken
     const notifications =
-      isDone && takenNanos > 0n ? [insertNotification(endedNotification(grant.accountId, takenNanos))] : []
+      isDone && takenNanos > 0n
+        ? [insertNotification(endedNotification(core, grant.accountId, takenNanos))]
+        : []
     await recordTrialTakeBack(core.store.db, grant, { nanos: taken, isDone, at }, notifications)
     if (isDone) return
     grant = { ...grant, takenNanos, takes: grant.takes + 1 }
   }
 }
 
-function endedNotification(account: string, takenNanos: bigint): NotificationInput {
+function endedNotification({ currency }: Core, account: string, takenNanos: bigint): NotificationInput {
   const params = { taken: formatAmount(takenNanos), currency }
   return { ...trialNotificationBase(account), severity: 'info', period: 'ended', code: 'trial_ended', params }
 }
 
-function endingNotification({ directory }: Core, grant: TrialGrant): NotificationInput | undefined {
+function endingNotification({ directory, currency }: Core, grant: TrialGrant): NotificationInput | undefined {
   const { accountId: account, expiresAt } = grant
   const left = grant.amountNanos - ((grant.totalSpentNanos ?? 0n) - grant.spentBeforeNanos)
   if (left <= 0n || expiresAt === null) return undefined

@@ -46,6 +46,8 @@ export interface MainThreadServices {
 export interface AppContext extends MainThreadServices {
   readonly config: Config
   readonly db: Db
+  /** The platform's currency, ISO 4217. */
+  readonly currency: string
   readonly directory: Directory
   readonly catalog: Catalog
   readonly version: string

@@ -1,7 +1,6 @@
 /** Exports of lists: every row that the filters of a list select as CSV, read page by page from the list itself. */
 import type { Context } from 'hono'
 import { dateOf } from '../ledger/periods.ts'
-import { currency } from '../usage/request-records.ts'
 import { csvResponse, type CsvCell } from './csv.ts'
 
 /** A field of a row, or a field of an object in it: `caps.daily`. */
@@ -13,9 +12,17 @@ type FieldPath<Row> = {
       : Field
 }[keyof Row & string]
 
+/** What the cells of an export depend on beside its rows. */
+interface CellContext {
+  /** That of the account. */
+  readonly timezone: string
+  /** The platform's. */
+  readonly currency: string
+}
+
 interface Column<Row> {
   readonly name: string
-  readonly valueOf: (row: Row, timezone: string) => unknown
+  readonly valueOf: (row: Row, context: CellContext) => unknown
 }
 
 /** The path of a field, whose name is that of the column with `_` for `.`, or a column with its own value. */
@@ -33,11 +40,14 @@ export interface CsvExport {
 export const exportPageRows = 200
 
 /** For lists whose rows do not name the currency of their amounts. */
-export const currencyColumn: Column<object> = { name: 'currency', valueOf: () => currency }
+export const currencyColumn: Column<object> = {
+  name: 'currency',
+  valueOf: (_row, context) => context.currency,
+}
 /** The day of a row in the time zone of the account. */
 export const dayColumn: Column<{ readonly time: string }> = {
   name: 'day',
-  valueOf: ({ time }, timezone) => dateOf(timezone, Date.parse(time)),
+  valueOf: ({ time }, { timezone }) => dateOf(timezone, Date.parse(time)),
 }
 
 export const limitColumns = ['limits.rpm', 'limits.tpm', 'limits.rpd', 'limits.concurrency'] as const
@@ -87,21 +97,21 @@ export interface ListPage {
   readonly next?: string | null
 }
 
-interface ExportOptions {
+/** Who reads an export, and its rows. */
+export interface ExportOptions extends CellContext {
   readonly readPage: (cursor: string | undefined) => Promise<ListPage>
-  readonly timezone: string
   /** Whether people open the file, in programs that read UTF-8 only after a byte order mark. */
   readonly forPeople: boolean
 }
 
 async function* readRows(
   { columns }: CsvExport,
-  { readPage, timezone }: ExportOptions,
+  { readPage, timezone, currency }: ExportOptions,
 ): AsyncGenerator<CsvCell[][], void> {
   let cursor: string | undefined
   do {
     const { data, next } = await readPage(cursor)
-    yield data.map((row) => columns.map(({ valueOf }) => toCell(valueOf(row, timezone))))
+    yield data.map((row) => columns.map(({ valueOf }) => toCell(valueOf(row, { timezone, currency }))))
     cursor = next ?? undefined
   } while (cursor !== undefined)
 }

@@ -152,8 +152,7 @@ export class Router {
       case '/models': {
         requireMethod(context, 'GET')
         if (isCodexCatalog(request.query)) return this.#sendJson(context, () => ({ models: [] }))
-        if (!context.isAnthropic)
-          return this.#sendJson(context, (caller) => modelListBody(ctx.catalog, caller))
+        if (!context.isAnthropic) return this.#sendJson(context, (caller) => modelListBody(ctx, caller))
         const query = new URLSearchParams(request.query)
         return this.#sendJson(context, (caller) => anthropicModelListBody(ctx.catalog, caller, query))
       }
@@ -173,8 +172,9 @@ export class Router {
       if (method === 'POST' && path.includes(':')) throw apiError('not_found', { message: noGeminiFormat })
       requireMethod(context, 'GET')
       const name = decodePathSegment(path.slice('/models/'.length))
-      const body = context.isAnthropic ? anthropicModelBody : modelBody
-      return this.#sendJson(context, (caller) => body(ctx.catalog, caller, name))
+      return this.#sendJson(context, (caller) =>
+        context.isAnthropic ? anthropicModelBody(ctx.catalog, caller, name) : modelBody(ctx, caller, name),
+      )
     }
     if (path.startsWith('/requests/')) {
       requireMethod(context, 'GET')

@@ -28,6 +28,7 @@ describe('Housekeeping', () => {
     const deps = {
       db,
       log: createLog('silent'),
+      currency: 'USD',
       keysDeletedMs: 0,
       publishChanges: () => Promise.resolve(),
     }
@@ -45,8 +46,14 @@ describe('Housekeeping', () => {
     await runHousekeeping(deps, now)
     const notifications = await listAccountNotifications()
     assert.deepEqual(
-      notifications.map(({ code, params }) => [code, params['key'], params['cost'], params['usual']]),
-      [['key_unusual', 'busy', '0.07', '0.01']],
+      notifications.map(({ code, params }) => [
+        code,
+        params['key'],
+        params['cost'],
+        params['usual'],
+        params['currency'],
+      ]),
+      [['key_unusual', 'busy', '0.07', '0.01', 'USD']],
     )
   })
 
@@ -58,6 +65,7 @@ describe('Housekeeping', () => {
     const deps = {
       db,
       log: createLog('silent'),
+      currency: 'USD',
       keysDeletedMs: 24 * hourMs,
       publishChanges: async (changes: readonly Change[]) => void published.push(...changes),
     }

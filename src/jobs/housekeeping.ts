@@ -12,18 +12,21 @@ import type { Log } from '../lib/log.ts'
 import { raiseNotification } from '../notifications/notifications.ts'
 import { PeriodicJob } from './periodic-job.ts'
 import { deleteExpiredSessions } from '../users/sessions.ts'
-import { currency } from '../usage/request-records.ts'
 import { deleteExpiredPins } from '../usage/response-pins.ts'
 import { keysUsedInHour, findSpendAnomalies, type SpendAnomaly } from '../usage/spend-anomalies.ts'
 
 export interface HousekeepingDeps {
   readonly db: Db
   readonly log: Log
+  /** The platform's currency. */
+  readonly currency: string
   /** 0: unused keys are not deleted. */
   readonly keysDeletedMs: number
   /** Resolves when every thread has applied the changes. */
   readonly publishChanges: (changes: readonly Change[]) => Promise<void>
 }
+
+type AnomalyDeps = Pick<HousekeepingDeps, 'db' | 'currency'>
 
 const everyMs = 5 * 60_000
 const hourMs = 3_600_000
@@ -49,7 +52,7 @@ export class Housekeeping extends PeriodicJob {
 }
 
 export async function runHousekeeping(
-  { db, keysDeletedMs, publishChanges }: HousekeepingDeps,
+  { db, currency, keysDeletedMs, publishChanges }: HousekeepingDeps,
   now: number,
 ): Promise<void> {
   await deleteExpiredSessions(db, now)
@@ -59,20 +62,24 @@ export async function runHousekeeping(
     const { value, changes } = await deleteStaleKeys(db, now - keysDeletedMs, by)
     if (value > 0) await publishChanges(changes)
   }
-  await notifyUnusualUse(db, now)
+  await notifyUnusualUse({ db, currency }, now)
 }
 
 /** Checks the current hour and the previous one, whose last requests may have ended since the last run. */
-async function notifyUnusualUse(db: Db, now: number): Promise<void> {
+async function notifyUnusualUse({ db, currency }: AnomalyDeps, now: number): Promise<void> {
   const hour = Math.floor(now / hourMs) * hourMs
   for (const each of [hour - hourMs, hour]) {
     const keys = await keysUsedInHour(db, each, maxKeys)
     for (const [key, unusual] of await findSpendAnomalies(db, keys, each))
-      await notifyUnusualKey(db, key, unusual)
+      await notifyUnusualKey({ db, currency }, key, unusual)
   }
 }
 
-async function notifyUnusualKey(db: Db, keyId: string, unusual: SpendAnomaly): Promise<void> {
+async function notifyUnusualKey(
+  { db, currency }: AnomalyDeps,
+  keyId: string,
+  unusual: SpendAnomaly,
+): Promise<void> {
   const query = sql.selectFrom('keys').select(['account_id', 'name']).where('id', '=', keyId)
   const key = await db.first(query)
   if (key === undefined) return

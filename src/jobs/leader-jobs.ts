@@ -67,6 +67,7 @@ function createLeaderJobs(config: Config, core: Core, control: JobServices, log:
     new NotificationDelivery({ db, sealer, log, config }),
     new Housekeeping({
       db,
+      currency: core.currency,
       log,
       keysDeletedMs: config.keysDeletedMs,
       publishChanges: (changes) => control.publishChanges(changes),

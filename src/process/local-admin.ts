@@ -32,6 +32,7 @@ export function createAdminHandler(
     ...control.services,
     config,
     db: core.store.db,
+    currency: core.currency,
     directory: core.directory,
     catalog: core.catalog,
     sealer: core.sealer,

@@ -24,7 +24,7 @@ describe('request records', () => {
     await store.commit(createLedgerCommit(1, { requests: [row] }))
     const stored = await findRequest(store.db, 'req_one')
     assert.ok(stored)
-    assert.deepEqual(requestRecord(stored), {
+    assert.deepEqual(requestRecord(stored, 'CNY'), {
       request_id: 'req_one',
       time: '2026-11-21T08:00:00.000Z',
       account: 'acc_one',

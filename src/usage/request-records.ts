@@ -9,9 +9,6 @@ import { parseUnits } from '../providers/request-units.ts'
 import { formatAmount } from '../lib/money.ts'
 import type { StoredRequest } from './request-pages.ts'
 
-/** The platform's currency (specification §1), ISO 4217. */
-export const currency = 'CNY'
-
 /** The record in the admin API: money as decimal strings, times as RFC 3339. */
 export type RequestRecord = ReturnType<typeof requestRecord>
 
@@ -86,8 +83,8 @@ export function callersModelServed({
   return (JSON.parse(attempts) as AttemptRecord[]).at(-1)?.model_exposed === true ? served : null
 }
 
-/** The request as the admin API shows it. */
-export function requestRecord(row: Omit<RequestsTable, 'row_id'>) {
+/** The request as the admin API shows it; `currency`: the platform's. */
+export function requestRecord(row: Omit<RequestsTable, 'row_id'>, currency: string) {
   return {
     request_id: row.request_id,
     time: new Date(row.at).toISOString(),

@@ -176,4 +176,13 @@ create table response_pins (
 create index response_pins_by_at on response_pins (at);
 `,
   },
+  /** The currency of installations that had no choice (db/currency.ts). A new store has neither a data key nor accounts. */
+  {
+    version: 29,
+    name: 'currency',
+    ddl: `
+insert into settings (name, value) select 'currency', 'CNY'
+  where exists (select 1 from settings where name = 'data_key') or exists (select 1 from accounts);
+`,
+  },
 ]

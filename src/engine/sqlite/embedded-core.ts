@@ -10,6 +10,7 @@ import { databaseFileName, openStore, type Store } from '../../db/sqlite/store.t
 import { checkNotMoved } from '../../db/transfer/move-marker.ts'
 import type { CommitQueue } from './commit-queue.ts'
 import { EmbeddedLedger } from './embedded-ledger.ts'
+import { openCurrency } from '../../db/currency.ts'
 import { openSealer } from '../../db/data-keys.ts'
 import { EarlyAborts } from '../../limits/early-aborts.ts'
 import { LocalRateLimiter } from '../../limits/local-rate-limiter.ts'
@@ -67,6 +68,7 @@ async function openUnmovedStore(config: Config, listener: CoreListener): Promise
 export async function openEmbeddedCore(config: Config, listener: CoreListener): Promise<Core> {
   const store = await openUnmovedStore(config, listener)
   const { db } = store
+  const currency = await openCurrency(db, config.currency)
   const { sealer, reloadKeys } = await openSealer(db, config)
   const [recovered, configCache, leftPeriods] = await Promise.all([
     recoverLedger(store, Date.now()),
@@ -82,7 +84,7 @@ export async function openEmbeddedCore(config: Config, listener: CoreListener): 
   const rates = new LocalRateLimiter(() => wholeLimits, monotonicNow, recovered.rates)
   const addRequest = (row: RequestRow): boolean => enqueueRow(ledger, row)
   const earlyAborts = new EarlyAborts(config.freeAbortsPerHour)
-  const engineDeps = { db, store: ledger, directory, catalog, rates, earlyAborts, feed: null }
+  const engineDeps = { db, currency, store: ledger, directory, catalog, rates, earlyAborts, feed: null }
   const engine = createEngine({ ...engineDeps, now, monotonicNow, addRequest })
   const openHolds = [...ledger.state.holds.keys()]
   for (const id of openHolds) void engine.parts.authority.expire(id)

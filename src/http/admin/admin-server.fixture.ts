@@ -91,6 +91,7 @@ export async function startAdminServer(
   const ctx: AppContext = {
     config: readConfig({ ADMIN_API_KEY: adminApiKey, ...settings.environment }),
     db,
+    currency: 'CNY',
     directory,
     catalog,
     sealer,

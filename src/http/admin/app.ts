@@ -58,7 +58,7 @@ export function createAdminApp(
   app.use(idempotentPosts(ctx, (error, requestId) => onInternalError?.(error, requestId)))
   serveEndpoints(app.basePath(adminPath), adminEndpoints, {
     open: (c) => Promise.resolve({ ctx, ...c.var.caller }),
-    readerOf: ({ session }) => ({ timezone: 'UTC', forPeople: session !== null }),
+    readerOf: ({ session }) => ({ timezone: 'UTC', currency: ctx.currency, forPeople: session !== null }),
   })
   app.notFound((c) => {
     const path = escapeModelPath(c.req.raw)

@@ -7,7 +7,7 @@ import type { Context, Env, Hono } from 'hono'
 import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { apiError, type ApiError } from '../../errors.ts'
 import { newId } from '../../lib/ids.ts'
-import { exportList, exportPageRows, type ListPage } from '../csv-export.ts'
+import { exportList, exportPageRows, type ExportOptions, type ListPage } from '../csv-export.ts'
 import type { Endpoint, RawInput } from './endpoint.ts'
 import { apiErrorFromThrown, apiErrorFromZod } from './thrown-errors.ts'
 
@@ -36,16 +36,10 @@ function readInput(c: Context, acceptsEmptyBody = false): RawInput {
   }
 }
 
-/** Who reads an export: spreadsheets of people need a byte order mark, and days are those of a time zone. */
-export interface ExportReader {
-  readonly timezone: string
-  readonly forPeople: boolean
-}
-
 export interface ServeOptions<E extends Env, RequestContext> {
   /** Authenticates a request as the audience of the endpoint requires, and creates the context for its handler. */
   readonly open: (c: Context<E>, endpoint: Endpoint<RequestContext>) => Promise<RequestContext>
-  readonly readerOf: (context: RequestContext) => ExportReader
+  readonly readerOf: (context: RequestContext) => Omit<ExportOptions, 'readPage'>
   /** Whether an empty body is `{}` with any content type, too. */
   readonly acceptsEmptyBody?: boolean
 }

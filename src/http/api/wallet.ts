@@ -2,7 +2,6 @@
 import { z } from 'zod'
 import type { Account } from '../../accounts/accounts.ts'
 import type { AppContext } from '../app-context.ts'
-import { currency } from '../../usage/request-records.ts'
 import { caps, money } from './json-schemas.ts'
 import { jsonFields } from './json-fields.ts'
 
@@ -19,7 +18,7 @@ export const wallet = z.object({
 export async function readWallet(account: Account, ctx: AppContext): Promise<z.infer<typeof wallet>> {
   const { balance, held, available, spentToday, spentMonth } = await ctx.wallet(account.id, null)
   return jsonFields({
-    currency,
+    currency: ctx.currency,
     balanceNanos: balance,
     heldNanos: held,
     availableNanos: available,

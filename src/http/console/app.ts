@@ -22,7 +22,7 @@ export function createConsoleApp(deps: ConsoleDeps): ConsoleApp {
   app.use(bodyLimit)
   serveEndpoints(app, endpoints, {
     open: async (c, endpoint) => new ConsoleContext(deps, c, await authorize(deps.ctx, endpoint, c.req)),
-    readerOf: ({ account }) => ({ timezone: account.timezone, forPeople: true }),
+    readerOf: ({ account }) => ({ timezone: account.timezone, currency: deps.ctx.currency, forPeople: true }),
     acceptsEmptyBody: true,
   })
   return app

@@ -8,7 +8,7 @@ import { apiError, notFound } from '../../errors.ts'
 import { dateOf, dayEndOf } from '../../ledger/periods.ts'
 import { formatAmount } from '../../lib/money.ts'
 import type { StoredRequest } from '../../usage/request-pages.ts'
-import { callersModelServed, currency, findRequest, requestRecord } from '../../usage/request-records.ts'
+import { callersModelServed, findRequest, requestRecord } from '../../usage/request-records.ts'
 import { usageBetween } from '../../usage/reports.ts'
 import type { AppContext } from '../app-context.ts'
 
@@ -27,7 +27,7 @@ export async function balanceBody(ctx: AppContext, caller: Caller): Promise<Body
   const { accountCaps, keyCaps } = caller
   return {
     object: 'balance',
-    currency,
+    currency: ctx.currency,
     balance: formatAmount(wallet.balance),
     held: formatAmount(wallet.held),
     available: formatAmount(wallet.available),
@@ -43,15 +43,20 @@ export async function balanceBody(ctx: AppContext, caller: Caller): Promise<Body
 }
 
 /** Omits what only operators may see: the upstream, its attempts, and its name for a model that the route renames. */
-function customerView(row: StoredRequest): Body {
-  const { account: _account, upstream: _upstream, attempts: _attempts, ...shown } = requestRecord(row)
+function customerView(row: StoredRequest, currency: string): Body {
+  const {
+    account: _account,
+    upstream: _upstream,
+    attempts: _attempts,
+    ...shown
+  } = requestRecord(row, currency)
   return { object: 'request', ...shown, model_served: callersModelServed(row) }
 }
 
 /** `GET /v1/requests/{request_id}`. Throws 404 if the request does not exist or belongs to another account. */
 export async function requestBody(ctx: AppContext, caller: Caller, requestId: string): Promise<Body> {
   const row = await findRequest(ctx.db, requestId)
-  if (row?.account_id === caller.accountId) return customerView(row)
+  if (row?.account_id === caller.accountId) return customerView(row, ctx.currency)
   throw notFound('Request')
 }
 

@@ -1,12 +1,13 @@
 /** `GET /v1/models` and `/v1/models/{id}` in OpenAI's format: the models that a key may use. */
 import { allowsModel } from '../../accounts/allowlists.ts'
 import type { Caller } from '../../accounts/directory.ts'
-import type { Catalog, PricedModel } from '../../catalog/catalog.ts'
+import type { PricedModel } from '../../catalog/catalog.ts'
 import { formatPrice } from '../../lib/money.ts'
+import type { AppContext } from '../app-context.ts'
 import { requireModel } from './chat-completions.ts'
 
 /** A model as OpenAI lists it, with its current price per 1,000 tokens and its token limits. */
-function encodeModel(model: PricedModel): Record<string, unknown> {
+function encodeModel(model: PricedModel, currency: string): Record<string, unknown> {
   const { price } = model
   return {
     id: model.id,
@@ -17,7 +18,7 @@ function encodeModel(model: PricedModel): Record<string, unknown> {
     max_output_tokens: model.maxOutputTokens,
     operations: model.operations,
     pricing: {
-      currency: 'CNY',
+      currency,
       unit: '1K tokens',
       input: formatPrice(price.input),
       output: formatPrice(price.output),
@@ -25,12 +26,18 @@ function encodeModel(model: PricedModel): Record<string, unknown> {
   }
 }
 
-export function modelListBody(catalog: Catalog, caller: Caller): Record<string, unknown> {
+type ModelContext = Pick<AppContext, 'catalog' | 'currency'>
+
+export function modelListBody({ catalog, currency }: ModelContext, caller: Caller): Record<string, unknown> {
   const models = catalog.listed().filter((model) => allowsModel(caller.models, model.id))
-  return { object: 'list', data: models.map(encodeModel) }
+  return { object: 'list', data: models.map((model) => encodeModel(model, currency)) }
 }
 
 /** Throws 404 for a model that is not served, 403 for one that this key may not use. */
-export function modelBody(catalog: Catalog, caller: Caller, name: string): Record<string, unknown> {
-  return encodeModel(requireModel(catalog, caller, name))
+export function modelBody(
+  { catalog, currency }: ModelContext,
+  caller: Caller,
+  name: string,
+): Record<string, unknown> {
+  return encodeModel(requireModel(catalog, caller, name), currency)
 }

@@ -26,7 +26,7 @@ const maxReadMs = 1000
 
 interface MetricWriter {
   readonly gauge: (name: string, help: string, value: number | undefined) => void
-  readonly counter: (name: string, help: string, value: number) => void
+  readonly counter: (name: string, help: string, value: number, labels?: Record<string, string>) => void
 }
 
 function writerFor(registry: Registry): MetricWriter {
@@ -35,7 +35,8 @@ function writerFor(registry: Registry): MetricWriter {
     gauge(name, help, value) {
       if (value !== undefined) new Gauge({ name, help, registers }).set(value)
     },
-    counter: (name, help, value) => new Counter({ name, help, registers }).inc(value),
+    counter: (name, help, value, labels = {}) =>
+      new Counter({ name, help, labelNames: Object.keys(labels), registers }).inc(labels, value),
   }
 }
 
@@ -43,7 +44,14 @@ function addLedger({ gauge, counter }: MetricWriter, { core, isLedgerConsistent 
   gauge('sluice_admitting', '1: the store accepts commits', core.commits.isAdmitting ? 1 : 0)
   gauge('sluice_open_holds', 'Requests with an open hold on this node', core.state.holds.size)
   const overrunHelp = 'Cost of delivered responses that could not be charged, since the ledger began'
-  gauge('sluice_overrun_yuan', overrunHelp, Number(core.state.overrun) / 1e9)
+  const overrun = Number(core.state.overrun) / 1e9
+  counter('sluice_overrun_total', overrunHelp, overrun, { currency: core.currency })
+  if (core.currency === 'CNY')
+    gauge(
+      'sluice_overrun_yuan',
+      `${overrunHelp}. Use sluice_overrun_total: the next release ends this one`,
+      overrun,
+    )
   counter('sluice_ledger_commits_total', 'Durable ledger commits', core.commits.durable)
   const isConsistent = isLedgerConsistent() ? 1 : 0
   gauge('sluice_ledger_consistent', '0: verification found that the ledger does not add up', isConsistent)

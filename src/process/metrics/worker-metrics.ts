@@ -3,6 +3,7 @@ import { Counter, Gauge, Histogram, Registry } from '@prometheus-io/client'
 import type { ApiErrorCode } from '../../errors.ts'
 import type { BodyBudget } from '../../http/body.ts'
 import type { RequestLogLine } from '../../relay/request-context.ts'
+import type { WorkerInit } from '../workers/protocol.ts'
 import { registerEventLoopLag } from './event-loop-lag.ts'
 
 const routeLabels = ['model', 'upstream'] as const
@@ -35,11 +36,13 @@ interface RouteMetrics {
   readonly firstToken: Histogram.Internal<'model' | 'upstream'>
   readonly inputTokens: Counter.Internal
   readonly outputTokens: Counter.Internal
-  readonly charged: Counter.Internal
+  /** In the platform's currency. */
+  readonly charged: readonly Counter.Internal[]
 }
 
 export class WorkerMetrics {
   readonly registry = new Registry()
+  readonly #currency: string
   readonly #upstreamName: (id: string) => string | undefined
   readonly #routes = new Map<string, RouteMetrics>()
   readonly #requests = this.#counter('sluice_requests_total', 'Requests that had a hold, by outcome', [
@@ -54,7 +57,12 @@ export class WorkerMetrics {
     [],
   )
   readonly #tokens = this.#counter('sluice_tokens_total', 'Tokens charged', ['direction', ...routeLabels])
-  readonly #charged = this.#counter('sluice_charged_yuan_total', 'Money charged for requests', routeLabels)
+  readonly #charged = this.#counter('sluice_charged_total', 'Money charged for requests', [
+    'currency',
+    ...routeLabels,
+  ])
+  /** null: another currency than CNY. */
+  readonly #chargedYuan: Counter<(typeof routeLabels)[number]> | null
   readonly #mismatches = this.#counter(
     'sluice_model_mismatches_total',
     'Responses of another model than the route asks for',
@@ -70,8 +78,15 @@ export class WorkerMetrics {
   )
 
   /** `upstreamName`: of an upstream's id; metrics have the names that operators use. */
-  constructor(worker: number, upstreamName: (id: string) => string | undefined) {
+  constructor(
+    { number: worker, currency }: Pick<WorkerInit, 'number' | 'currency'>,
+    upstreamName: (id: string) => string | undefined,
+  ) {
+    this.#currency = currency
     this.#upstreamName = upstreamName
+    const yuanHelp = 'Money charged for requests. Use sluice_charged_total: the next release ends this one'
+    this.#chargedYuan =
+      currency === 'CNY' ? this.#counter('sluice_charged_yuan_total', yuanHelp, routeLabels) : null
     for (const code of rejectionCodes) this.#rejections.inc({ code }, 0)
     registerEventLoopLag(this.registry, `worker-${worker}`)
   }
@@ -87,7 +102,7 @@ export class WorkerMetrics {
     route.duration.observe(outcome.durationMs / 1000)
     if (outcome.firstTokenMs !== null) route.firstToken.observe(outcome.firstTokenMs / 1000)
     if (cost === null || !usage) return
-    route.charged.inc(Number(cost) / 1e9)
+    for (const counter of route.charged) counter.inc(Number(cost) / 1e9)
     route.inputTokens.inc(usage.input)
     route.outputTokens.inc(usage.output)
   }
@@ -122,7 +137,10 @@ export class WorkerMetrics {
       firstToken: this.#firstToken.labels(model, upstream),
       inputTokens: this.#tokens.labels('input', model, upstream),
       outputTokens: this.#tokens.labels('output', model, upstream),
-      charged: this.#charged.labels(model, upstream),
+      charged: [
+        this.#charged.labels(this.#currency, model, upstream),
+        ...(this.#chargedYuan ? [this.#chargedYuan.labels(model, upstream)] : []),
+      ],
     }
     this.#routes.set(`${model}\n${id}`, created)
     return created

@@ -82,6 +82,8 @@ export interface WorkerInit {
   readonly mainPort: Endpoint
   readonly db: DbAccess
   readonly config: Config
+  /** The platform's currency. */
+  readonly currency: string
   readonly number: number
   /** The id of the node; null for a single relay. */
   readonly node: string | null

@@ -105,6 +105,7 @@ export class WorkerPool {
       config,
       number,
       node: core.nodeId,
+      currency: core.currency,
       dataKeys: core.sealer.keys,
       controlMethods: Object.keys(this.#deps.control.services),
     }

@@ -47,6 +47,7 @@ const settlementPollMs = 10
 
 interface WorkerContext extends WorkerDb {
   readonly config: Config
+  readonly currency: string
   readonly sealer: Sealer
   readonly configCache: ConfigCache
   readonly channel: MainChannel
@@ -112,12 +113,13 @@ function pinsWithLog(pins: ResponsePins, log: Log): RelayDeps['responsePins'] {
 }
 
 function createAppContext(context: WorkerContext, relay: RelayDeps, nodeState: () => NodeState): AppContext {
-  const { config, db, sealer, configCache, channel } = context
+  const { config, currency, db, sealer, configCache, channel } = context
   const { directory, catalog } = configCache
   const main = channel.proxyOf('control', context.controlMethods)
   return {
     ...main,
     config,
+    currency,
     db: config.databaseUrl === null ? db : withReportSlots(db, channel.proxy('reportSlots')),
     directory,
     catalog,
@@ -153,16 +155,17 @@ function createFailureLogs(log: Log) {
 }
 
 async function openContext(init: WorkerInit): Promise<WorkerContext> {
-  const { config } = init
+  const { config, currency } = init
   const opened = await openDb(init.db)
   const sealer = createSealer(init.dataKeys.bytes, init.dataKeys.isNewestReadOnly)
   const configCache = await openConfigCache(opened.db, sealer)
-  const metrics = new WorkerMetrics(init.number, (id) => configCache.catalog.upstream(id)?.name)
+  const metrics = new WorkerMetrics(init, (id) => configCache.catalog.upstream(id)?.name)
   const { db, lookups } = measureQueries(opened, metrics.registry)
   const node = init.node === null ? {} : { node: init.node }
   const channel: MainChannel = new Channel(init.mainPort, apiErrors(rethrow))
   return {
     config,
+    currency,
     db,
     lookups,
     sealer,

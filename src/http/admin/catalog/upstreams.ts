@@ -5,7 +5,6 @@ import { fieldsOf } from '../../../db/row-fields.ts'
 import { jsonFields } from '../../api/json-fields.ts'
 import { view } from '../../api/define-endpoints.ts'
 import type { AppContext } from '../../app-context.ts'
-import { currencyColumn } from '../../csv-export.ts'
 import {
   priceColumns,
   costsInput,
@@ -253,7 +252,7 @@ export const upstreamEndpoints = [
       ...priceColumns,
       {
         name: 'currency',
-        valueOf: ({ prices }) => prices && (prices.currency ?? currencyColumn.valueOf({}, '')),
+        valueOf: ({ prices }, { currency }) => prices && (prices.currency ?? currency),
       },
       'prices.rate',
       'health_check_ms',

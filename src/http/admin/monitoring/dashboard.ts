@@ -5,7 +5,6 @@ import type { AppContext } from '../../app-context.ts'
 import { joinSum, splitSumSql } from '../../../db/money-sums.ts'
 import { successRate, sumByModelSince, sumCounts } from '../../../health/availability.ts'
 import { formatAmount } from '../../../lib/money.ts'
-import { currency } from '../../../usage/request-records.ts'
 import { sumAll, trafficBy, type UsageGroup, type UsageSums } from '../../../usage/reports.ts'
 import { countRequestsSince } from '../../../usage/traffic.ts'
 import { money, time } from '../../api/json-schemas.ts'
@@ -120,7 +119,7 @@ async function readDashboard(ctx: AppContext): Promise<Dashboard> {
   ])
   const { isEmpty, ...sums } = revenue
   return {
-    currency,
+    currency: ctx.currency,
     timezone,
     ...sums,
     requests_per_second: Math.round((recentRequests / 60) * 100) / 100,

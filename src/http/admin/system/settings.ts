@@ -32,9 +32,10 @@ export const settingsEndpoints = [
     summary: 'List all settings with their effective values',
     response: z.object({ data: z.array(settingSchema) }),
     returns: 'The settings.',
-    handle({ ctx: { config } }) {
+    handle({ ctx: { config, currency } }) {
+      const effective = { ...config, currency }
       const data = Object.entries(settings).map(([name, setting]) => {
-        const value = formatSetting(setting, config[name as keyof typeof config])
+        const value = formatSetting(setting, effective[name as keyof typeof config])
         const isSecret = 'secret' in setting
         const shownValue = isSecret && value !== null ? '•••' : value
         const { env, group, doc, allowed, defaultText } = setting

@@ -5,11 +5,11 @@ import { formatOptionalAmount, parseTime } from '../../api/json-values.ts'
 import { findRequest, requestRecord, unitsCell } from '../../../usage/request-records.ts'
 import { emailsOfAccounts } from '../../../accounts/accounts.ts'
 import { namesOfKeys } from '../../../accounts/keys.ts'
-import type { Db } from '../../../db/db.ts'
 import { apiError } from '../../../errors.ts'
 import { refundedNanos } from '../../../ledger/credits/refunds.ts'
 import { formatAmount } from '../../../lib/money.ts'
 import { listRequestRows, type StoredRequest } from '../../../usage/request-pages.ts'
+import type { AppContext } from '../../app-context.ts'
 import { hourMs } from '../../api/time-buckets.ts'
 import { requireAccount } from '../accounts/accounts.ts'
 import { readBill, bill, units } from '../../api/request-bill.ts'
@@ -141,7 +141,7 @@ function rangeOf({ day, from, to }: RangeQuery): { from?: number | undefined; to
 
 /** The requests, with what people know accounts and keys by. */
 async function serializeRequests(
-  db: Db,
+  { db, currency }: AppContext,
   rows: readonly StoredRequest[],
 ): Promise<z.infer<typeof requestSchema>[]> {
   const [emails, names] = await Promise.all([
@@ -149,7 +149,7 @@ async function serializeRequests(
     namesOfKeys(db, [...new Set(rows.map((row) => row.key_id))]),
   ])
   return rows.map((row) => ({
-    ...requestRecord(row),
+    ...requestRecord(row, currency),
     failure: findFailure(row),
     account_email: emails.get(row.account_id) ?? '',
     key_name: names.get(row.key_id) ?? '',
@@ -210,22 +210,24 @@ export const requestEndpoints = [
       'service_tier',
       { name: 'units', valueOf: (request) => unitsCell(request.units) },
     ],
-    async handle({ ctx: { db }, query, page }) {
+    async handle({ ctx, query, page }) {
+      const { db } = ctx
       const { account, key, model, outcome: ended, operation, request_id: requestId } = query
       const filter = { account, key, model, outcome: ended, operation, requestId, ...rangeOf(query) }
       // Without this check, an unknown account would look like one without requests.
       if (account !== undefined) await requireAccount(db, account)
       const { rows, next } = await listRequestRows(db, filter, page)
-      return { data: await serializeRequests(db, rows), next }
+      return { data: await serializeRequests(ctx, rows), next }
     },
   }),
   admin.get('/requests/{id}', {
     summary: 'Get a request',
     response: requestDetailSchema,
     returns: 'The request with its bill.',
-    async handle({ ctx: { db }, params }) {
+    async handle({ ctx, params }) {
+      const { db } = ctx
       const row = await findRequest(db, params.id)
-      const [request] = row === undefined ? [] : await serializeRequests(db, [row])
+      const [request] = row === undefined ? [] : await serializeRequests(ctx, [row])
       if (row === undefined || request === undefined)
         throw apiError('not_found', { message: 'Request not found.' })
       const upstreamCost = row.upstream_cost_nanos

@@ -5,7 +5,6 @@ import { admin } from '../admin-context.ts'
 import type { Db } from '../../../db/db.ts'
 import { cleanTimezone } from '../../../accounts/fields.ts'
 import { dateOf } from '../../../ledger/periods.ts'
-import { currency } from '../../../usage/request-records.ts'
 import { usageBy, usageByDay, type UsageGroup, type UsageFilter } from '../../../usage/reports.ts'
 import { money, spanQuery, time, timeQuery } from '../schemas.ts'
 import { parseFrom } from '../../api/time-spans.ts'
@@ -34,7 +33,7 @@ export const usageSchema = z
     description: 'The sums of one group; one of `day`, `hour`, `model`, `key` and `account` is set.',
   })
 
-function serializeSums(kind: Group, sums: UsageGroup): z.infer<typeof usageSchema> {
+function serializeSums(kind: Group, sums: UsageGroup, currency: string): z.infer<typeof usageSchema> {
   return {
     ...jsonFields(sums),
     [kind]: kind === 'hour' ? formatTime(Number(sums.name)) : sums.name,
@@ -85,13 +84,13 @@ export const usageEndpoints = [
       'margin',
       'currency',
     ],
-    async handle({ ctx: { db, config }, query, page: { limit, cursor } }) {
+    async handle({ ctx: { db, config, currency }, query, page: { limit, cursor } }) {
       const { group: kind, account, key, model, timezone } = query
       const offset = Number(cursor ?? 0)
       const range = { from: parseFrom(query, config.timezone), to: parseTime(query.to) }
       const filter = { account, key, model, timezone, ...range }
       const groups = await readGroups(db, kind, filter, { limit: limit + 1, offset })
-      const data = groups.slice(0, limit).map((sums) => serializeSums(kind, sums))
+      const data = groups.slice(0, limit).map((sums) => serializeSums(kind, sums, currency))
       return { data, next: groups.length > limit ? String(offset + limit) : null }
     },
   }),

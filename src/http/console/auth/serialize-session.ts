@@ -5,7 +5,6 @@ import { hasOperator, languages } from '../../../users/users.ts'
 import { listPasskeys } from '../../../users/passkeys.ts'
 import { countRecoveryCodes } from '../../../users/two-factor.ts'
 import type { SignedInUser } from '../../../users/sessions.ts'
-import { currency } from '../../../usage/request-records.ts'
 import { configuredBaseUrls } from '../../public-urls.ts'
 import { language, time } from '../../api/json-schemas.ts'
 import { formatTime } from '../../api/json-values.ts'
@@ -73,7 +72,7 @@ export type SessionUser = z.infer<typeof userSchema>
 export type Platform = z.infer<typeof platformSchema>
 
 async function serializePlatform({ ctx, emailSender }: ConsoleDeps): Promise<Platform> {
-  const { config, db, version } = ctx
+  const { config, currency, db, version } = ctx
   const [hasOperatorAccount, demoStartedAt] = await Promise.all([
     hasOperator(db),
     getSetting(db, 'demo_begun'),

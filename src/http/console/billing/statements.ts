@@ -7,7 +7,6 @@ import type { Account } from '../../../accounts/accounts.ts'
 import { apiError } from '../../../errors.ts'
 import { dateOf, monthEndOf } from '../../../ledger/periods.ts'
 import { formatAmount } from '../../../lib/money.ts'
-import { currency } from '../../../usage/request-records.ts'
 import { usageBetween, usageBy, usageByDay } from '../../../usage/reports.ts'
 import { creditsBetween, firstMovementAt } from '../../../usage/statement.ts'
 import { money, sums, time } from '../../api/json-schemas.ts'
@@ -80,7 +79,7 @@ async function readStatement({ ctx, account }: ConsoleContext, month: string): P
     to: formatTime(to),
     final: Date.now() > to + finalAfterMs,
     account: { id, email, name },
-    currency,
+    currency: ctx.currency,
     opening: formatAmount(closing - credited + used.costNanos),
     credits: formatAmount(credited),
     charges: formatAmount(used.costNanos),

@@ -9,7 +9,6 @@ import { formatAmount } from '../../../lib/money.ts'
 import { wasCapReached } from '../../../notifications/notifications.ts'
 import { isServed } from '../account/models.ts'
 import { sumAll, usageBetween, usageBy, type UsageGroup, type UsageSums } from '../../../usage/reports.ts'
-import { currency } from '../../../usage/request-records.ts'
 import { money, sums, time } from '../../api/json-schemas.ts'
 import { formatTime } from '../../api/json-values.ts'
 import { listOpenIncidents, openIncident, serializeOpenIncident } from '../../api/open-incidents.ts'
@@ -168,7 +167,7 @@ async function readOverview(context: ConsoleContext) {
   const nanosPerMs = Number(recent.costNanos) / (averageDays * dayMs)
   const runway = nanosPerMs === 0 ? null : Number(wallet.balance) / nanosPerMs / dayMs
   return {
-    currency,
+    currency: ctx.currency,
     balance: formatAmount(wallet.balance),
     held: formatAmount(wallet.held),
     available: formatAmount(wallet.available),
