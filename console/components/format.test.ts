@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { formatDateTime, formatMonth, formatPeriod, formatRoundedMoney } from './format.ts'
+import {
+  currencySymbol,
+  formatDateTime,
+  formatMoney,
+  formatMonth,
+  formatPeriod,
+  formatRoundedMoney,
+} from './format.ts'
 
 describe('formatRoundedMoney', () => {
   test('an amount – has two decimals, a small one as many as it needs not to be 0', () => {
@@ -9,6 +16,17 @@ describe('formatRoundedMoney', () => {
       amounts.map((amount) => formatRoundedMoney(amount, 'CNY')),
       ['¥0.00', '¥1,234.57', '−¥2.00', '¥0.50', '¥0.1235', '¥0.004', '¥0.00004', '−¥0.000000012'],
     )
+  })
+})
+
+describe('formatMoney', () => {
+  test('an amount – has the symbol of its currency, or the code of one without a symbol', () => {
+    const currencies = ['CNY', 'USD', 'EUR', 'GBP', 'JPY', 'CHF']
+    assert.deepEqual(
+      currencies.map((currency) => formatMoney('-1234.5', currency)),
+      ['−¥1,234.50', '−$1,234.50', '−€1,234.50', '−£1,234.50', '−JP¥1,234.50', '−CHF 1,234.50'],
+    )
+    assert.deepEqual(['CNY', 'USD', 'HKD', 'CHF'].map(currencySymbol), ['¥', '$', 'HK$', 'CHF'])
   })
 })
 

@@ -1,17 +1,27 @@
 /** Formats numbers, money and times. Money stays the exact decimal string that the server sent. */
 import type { Language } from '../locales/messages.ts'
 
-const currencySymbols: Readonly<Record<string, string>> = {
-  CNY: '¥',
-  USD: '$',
-  EUR: '€',
-  GBP: '£',
-  JPY: 'JP¥',
+const currencySymbols = new Map<string, string>()
+
+/** `¥` for CNY, `$` for USD, `JP¥` for JPY; the code of a currency without a symbol. The same in both languages. */
+export function currencySymbol(currency: string): string {
+  const known = currencySymbols.get(currency)
+  if (known !== undefined) return known
+  const parts = new Intl.NumberFormat('en-US', { style: 'currency', currency }).formatToParts(0)
+  const symbol = parts.find(({ type }) => type === 'currency')?.value ?? currency
+  // English writes yen as `¥` and yuan as `CN¥`; here, the yuan is the one without letters, as in Chinese.
+  const shown = new Map([
+    ['CNY', '¥'],
+    ['JPY', 'JP¥'],
+  ]).get(currency)
+  currencySymbols.set(currency, shown ?? symbol)
+  return shown ?? symbol
 }
 
-/** `¥`, or the code of a currency without a symbol. */
-export function currencySymbol(currency: string): string {
-  return currencySymbols[currency] ?? currency
+/** A code is separated from the number. */
+function currencyPrefix(currency: string): string {
+  const symbol = currencySymbol(currency)
+  return /^[A-Z]+$/.test(symbol) ? `${symbol} ` : symbol
 }
 
 /** `¥1,234.5678`: all digits, with at least two decimals. */
@@ -20,7 +30,7 @@ export function formatMoney(amount: string, currency: string): string {
   const [integer = '0', fraction = ''] = amount.replace('-', '').split('.')
   const grouped = integer.replaceAll(/\B(?=(\d{3})+$)/g, ',')
   const digits = fraction.replace(/0+$/, '').padEnd(2, '0')
-  return `${negative ? '−' : ''}${currencySymbols[currency] ?? `${currency} `}${grouped}.${digits}`
+  return `${negative ? '−' : ''}${currencyPrefix(currency)}${grouped}.${digits}`
 }
 
 /** For charts: rounded to two decimals; less than one to at least four, so that no amount but 0 is shown as 0. */
@@ -29,7 +39,7 @@ export function formatRoundedMoney(value: number, currency: string): string {
   const digits = size > 0 && size < 1 ? Math.max(4, Math.ceil(-Math.log10(size)) + 1) : 2
   const sign = value < 0 ? '−' : ''
   const text = size.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: digits })
-  return `${sign}${currencySymbols[currency] ?? `${currency} `}${text}`
+  return `${sign}${currencyPrefix(currency)}${text}`
 }
 
 const nanosPerUnit = 1_000_000_000n

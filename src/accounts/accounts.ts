@@ -36,7 +36,7 @@ export interface Account extends Omit<
 export interface AccountInput extends Pick<Account, 'email'>, Partial<Pick<Account, 'name' | 'trial'>> {
   /** Default: `new`. */
   readonly tier?: string
-  /** Default: `Asia/Shanghai`, because the platform's currency is the yuan. */
+  /** Default: `Asia/Shanghai`. */
   readonly timezone?: string
 }
 

@@ -1,7 +1,7 @@
 /** What an upstream charges us for a model, as an operator enters it. */
 
 import { invalidField } from '../errors.ts'
-import { parseFactor } from '../lib/money.ts'
+import { parseRate } from '../lib/money.ts'
 import { convertPrice, toPrice, type PriceInput } from './price-input.ts'
 import type { Price } from './prices.ts'
 
@@ -28,7 +28,7 @@ function convert(nanos: bigint, ratePpm: bigint): bigint {
 /** In nanos of the platform's currency. Throws 400 naming the component below `param`. */
 export function priceFromCosts(costs: UpstreamCosts, param: string): Price {
   const price = toPrice(costs, param)
-  const rate = BigInt(parseFactor(costs.rate ?? '1', `${param}.rate`))
+  const rate = BigInt(parseRate(costs.rate ?? '1', `${param}.rate`))
   return convertPrice(price, (nanos) => convert(nanos, rate))
 }
 

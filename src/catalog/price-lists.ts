@@ -6,7 +6,8 @@
  */
 
 import type { ModelInfo, ModelPrice, TieredPrices } from '@pydantic/genai-prices'
-import { formatAmount, parseAmount, formatPrice } from '../lib/money.ts'
+import { invalidField } from '../errors.ts'
+import { formatAmount, parseAmount, formatPrice, parseRate } from '../lib/money.ts'
 import type { PriceInput } from './price-input.ts'
 
 /** Our provider names and those of the lists. Providers without a list are absent. */
@@ -105,6 +106,22 @@ function basePrice(price: ListedPrice): number {
 function priceAbove(price: ListedPrice, start: number): number | undefined {
   if (typeof price !== 'object') return price
   return price.tiers.findLast((tier) => tier.start <= start)?.price ?? price.base
+}
+
+/** The currency of all lists. */
+const listCurrency = 'USD'
+
+/**
+ * The rate for `priceListOf`, from a decimal text: the price of one unit of `from` in the platform's currency, in
+ * millionths. Throws 400 naming `rate` if it is absent and the two currencies differ: nothing is ever taken for another
+ * currency.
+ */
+export function parseListRate(rate: string | undefined, currency: string, from = listCurrency): number {
+  if (rate !== undefined || currency === from) return parseRate(rate ?? '1', 'rate')
+  throw invalidField(
+    'rate',
+    `must be the price of one ${from} in ${currency}, because these prices are in ${from}`,
+  )
 }
 
 /** Converts dollars to nanos of the platform's currency, rounded up. */

@@ -13,7 +13,7 @@ import {
 import type { Db } from '../db/db.ts'
 import { sql, type PriceRow } from '../db/schema/schema.ts'
 
-/** Nano-yuan per million tokens; `perRequest` and `perSearch` are nano-yuan. The input of ledger/price.ts. */
+/** Nanos of the platform's currency per million tokens; `perRequest` and `perSearch` are nanos. The input of ledger/price.ts. */
 export interface Price extends TokenRates, UnitPrices {
   /** Marked as free, not just priced at zero. */
   readonly free: boolean

@@ -4,7 +4,9 @@
  * that nothing is unpriced. Operators set their own.
  */
 
+import { formatAmount, formatPrice, parseAmount, parsePrice } from '../lib/money.ts'
 import type { ModelInput } from './models.ts'
+import { parseListRate } from './price-lists.ts'
 
 /** A reference model without routes, which `seed` and the demo add. */
 export type ReferenceModel = Omit<ModelInput, 'routes'> & {
@@ -46,6 +48,7 @@ function familyB(
   }
 }
 
+/** With prices in yuan. */
 export const referenceModels: readonly ReferenceModel[] = [
   familyA('family-a-small', 4 * kibi, ['0.002', '0.002']),
   familyA('family-a-small-16k', 16 * kibi, ['0.002', '0.002']),
@@ -80,3 +83,25 @@ export const referenceModels: readonly ReferenceModel[] = [
     priceSource: 'reference',
   },
 ]
+
+/** Rounded up, as those of the price lists. */
+function scale(nanos: bigint, ratePpm: number): bigint {
+  return (nanos * BigInt(ratePpm) + 999_999n) / 1_000_000n
+}
+
+/**
+ * The reference models with prices in the platform's currency. `rate`: the price of one yuan in it, as a decimal text.
+ * Throws 400 naming `rate` if it is absent and the currency is not the yuan.
+ */
+export function referenceModelsIn(currency: string, rate: string | undefined): ReferenceModel[] {
+  const ratePpm = parseListRate(rate, currency, 'CNY')
+  return referenceModels.map((model) => {
+    const prices = Object.entries(model.prices ?? {}).map(([name, price]) => [
+      name,
+      name === 'perRequest'
+        ? formatAmount(scale(parseAmount(String(price)), ratePpm))
+        : formatPrice(scale(parsePrice(String(price)), ratePpm)),
+    ])
+    return { ...model, prices: Object.fromEntries(prices) as ReferenceModel['prices'] }
+  })
+}

@@ -10,7 +10,7 @@ export interface PeriodSpending {
 }
 
 export interface PeriodSpendingRow {
-  readonly spent_yuan: number
+  readonly spent_units: number
   readonly spent_rest_nanos: bigint
   readonly requests: number
 }
@@ -47,5 +47,5 @@ export function admittedDaysQuery(owner: string, from: number, to: number): Stat
 
 export function toPeriodSpending(row: PeriodSpendingRow | undefined): PeriodSpending {
   if (row === undefined) return { spent: 0n, requests: 0 }
-  return { spent: joinSum(row.spent_yuan, BigInt(row.spent_rest_nanos)), requests: Number(row.requests) }
+  return { spent: joinSum(row.spent_units, BigInt(row.spent_rest_nanos)), requests: Number(row.requests) }
 }

@@ -30,7 +30,7 @@ interface CallTerms {
   readonly terms?: HoldTerms | undefined
 }
 
-/** Nano-yuan per million tokens; `perRequest` is nano-yuan. */
+/** Nanos per million tokens; `perRequest` is nanos. */
 export interface CostBound {
   readonly maxInput: bigint
   readonly maxOutput: bigint

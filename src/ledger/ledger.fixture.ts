@@ -10,7 +10,7 @@ import type { StoredOwner } from './checkpoint.ts'
 import * as ledger from './operations.ts'
 import { takeBack, type TakeBackOperation, type TakeBackResult } from './take-back.ts'
 
-/** One nano-yuan per token, input and output. */
+/** One nano per token, input and output. */
 export const nanoPrice: Price = {
   version: 1,
   input: 1_000_000n,

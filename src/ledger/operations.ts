@@ -249,7 +249,7 @@ export interface CreditOperation {
   readonly reason: string
 }
 
-/** The maximum balance, in nanos: four billion yuan, which leaves headroom in the store's 64 bits. */
+/** The maximum balance, in nanos: four billion, which leaves headroom in the store's 64 bits. */
 const maxBalance = 4n * 10n ** 18n
 
 /**

@@ -120,7 +120,7 @@ describe('costOf', () => {
     assert.equal(costOf(nanoPrice, usage, 1_000_000), 10n)
   })
 
-  test('a mistyped price – never costs more than ten million yuan', () => {
+  test('a mistyped price – never costs more than ten million', () => {
     const dear = 10n ** 18n
     const price = { ...nanoPrice, input: dear, output: dear, perSearch: dear }
     const usage: Usage = { ...noUsage, input: 10 ** 8, output: 10 ** 8, searches: 1000 }

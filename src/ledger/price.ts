@@ -1,12 +1,12 @@
 /**
- * What usage costs. A price is whole nano-yuan per million tokens, or per unit. The components of a request are summed
+ * What usage costs. A price is whole nanos per million tokens, or per unit. The components of a request are summed
  * exactly, multiplied by the factor and rounded up once to a nano. So for any split of a request that is priced alike,
  * cost(a) + cost(b) − cost(a + b) is 0 or 1 nano. Nothing else multiplies usage by money.
  */
 import type { TokenRates, UnitPrices } from '../providers/price-units.ts'
 import { modalities, modalityNames, type Modality, type TokenUsage } from '../providers/usage.ts'
 
-/** `perRequest` and `perSearch` are nano-yuan. */
+/** `perRequest` and `perSearch` are nanos. */
 export interface Price extends TokenRates, UnitPrices {
   readonly version: number
   readonly modality?: TokenRates['modality']
@@ -121,7 +121,7 @@ export function tierFactor(
 }
 
 /**
- * No request costs more, even if its price was mistyped: ten million yuan, so that a 64-bit sum has room for
+ * No request costs more, even if its price was mistyped: ten million of the platform's currency, so that a 64-bit sum has room for
  * hundreds of them.
  */
 const maxCost = 10n ** 16n

@@ -1,12 +1,12 @@
 /**
- * Converts money between text and numbers. Internally, an amount is a `bigint` of nano-yuan (1e-9) and a price is nanos
- * per million tokens; externally, both are decimal strings, and prices are per 1,000 tokens. Nothing is rounded: text
+ * Converts money between text and numbers. Internally, an amount is a `bigint` of nanos (1e-9 of the platform's
+ * currency) and a price is nanos per million tokens; externally, both are decimal strings, and prices are per 1,000 tokens. Nothing is rounded: text
  * that cannot be represented exactly is rejected.
  */
 
 import { apiError, type ApiError } from '../errors.ts'
 
-/** The largest amount in one text: a thousand million yuan, far below SQLite's 64 bits. */
+/** The largest amount in one text: a thousand million, far below SQLite's 64 bits. */
 const maxAmountNanos = 10n ** 18n
 
 const amountDecimals = 9
@@ -14,6 +14,7 @@ const amountDecimals = 9
 const priceDecimals = 12
 const factorDecimals = 6
 const maxFactorPpm = 1_000_000_000
+const maxRatePpm = 1_000_000_000_000
 
 const decimalPattern = /^(-?)(\d{1,20})(?:\.(\d{1,30}))?$/
 
@@ -74,6 +75,13 @@ export function formatPrice(nanosPerMillion: bigint): string {
 export function parseFactor(text: string, param?: string): number {
   const ppm = Number(parseDecimal(text, factorDecimals, param))
   if (ppm < 0 || ppm > maxFactorPpm) throw invalid(param, 'must be between 0 and 1000')
+  return ppm
+}
+
+/** Converts an exchange rate to parts per million: `"7.2"` → 7_200_000. At most six decimal places, from 0 to a million. */
+export function parseRate(text: string, param?: string): number {
+  const ppm = Number(parseDecimal(text, factorDecimals, param))
+  if (ppm < 0 || ppm > maxRatePpm) throw invalid(param, 'must be between 0 and 1000000')
   return ppm
 }
 

@@ -1,7 +1,7 @@
 /** How the prices by unit, and the usage by unit, are stored: JSON in one column of `prices`, and in one cell of the journal. */
 import type { Modality, TokenUsage } from './usage.ts'
 
-/** Nano-yuan per million tokens. A component that is `null` or absent has its parent's price. */
+/** Nanos per million tokens. A component that is `null` or absent has its parent's price. */
 export interface TokenRates {
   readonly input: bigint
   readonly output: bigint
@@ -40,7 +40,7 @@ export interface UnitPrices {
   /** Parts per million by which the token prices are multiplied, by the tier that served the request. */
   readonly serviceTiers?: Readonly<Record<string, number>>
   /**
-   * Nano-yuan for each call of a tool that the provider runs, by the tool's name. Classes of images have names of their
+   * Nanos for each call of a tool that the provider runs, by the tool's name. Classes of images have names of their
    * own (image-classes.ts).
    */
   readonly perToolCall?: Readonly<Record<string, bigint>>

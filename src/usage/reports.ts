@@ -76,9 +76,9 @@ interface SumsRow {
   errors: number
   prompt_tokens: number
   completion_tokens: number
-  cost_yuan: number
+  cost_units: number
   cost_rest_nanos: bigint
-  upstream_yuan: number
+  upstream_units: number
   upstream_rest_nanos: bigint
   without_cost: number
 }
@@ -176,8 +176,8 @@ async function readGroups(
     errors: row.errors,
     promptTokens: row.prompt_tokens,
     completionTokens: row.completion_tokens,
-    costNanos: joinSum(row.cost_yuan, row.cost_rest_nanos),
-    upstreamCostNanos: joinSum(row.upstream_yuan, row.upstream_rest_nanos),
+    costNanos: joinSum(row.cost_units, row.cost_rest_nanos),
+    upstreamCostNanos: joinSum(row.upstream_units, row.upstream_rest_nanos),
     requestsWithoutCost: row.without_cost,
   }))
 }

@@ -18,7 +18,7 @@ const baselineDays = 7
 const anomalyFactor = 5n
 /** A key needs this many hours of use to have a baseline. */
 const minHours = 12
-/** ¥0.01. Cheaper hours are never reported. */
+/** A hundredth of the platform's currency. Cheaper hours are never reported. */
 const minAnomalyNanos = 10_000_000n
 
 export interface HourCost {
@@ -51,7 +51,7 @@ export async function findSpendAnomalies(
   const rows = await db.report<{
     key_id: string
     hour: number
-    cost_yuan: number
+    cost_units: number
     cost_rest_nanos: bigint
   }>({
     sql: `select key_id, hour, ${splitSumSql('cost_nanos', 'cost')} from usage_hourly
@@ -63,7 +63,7 @@ export async function findSpendAnomalies(
   for (const [key, own] of byKey) {
     const hours = own.map((row) => ({
       hour: row.hour,
-      costNanos: joinSum(row.cost_yuan, row.cost_rest_nanos),
+      costNanos: joinSum(row.cost_units, row.cost_rest_nanos),
     }))
     const anomaly = detectAnomaly(hours, since)
     if (anomaly !== null) found.set(key, anomaly)

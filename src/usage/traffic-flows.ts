@@ -45,7 +45,7 @@ interface Row {
   rows_read: number
   requests: number
   failures: number
-  cost_yuan: number
+  cost_units: number
   cost_rest_nanos: bigint
   first_at: number
 }
@@ -87,7 +87,7 @@ export async function loadTrafficFlows(
       upstream: row.upstream === '' ? null : row.upstream,
       requests: row.requests,
       failures: row.failures,
-      costNanos: joinSum(row.cost_yuan, row.cost_rest_nanos),
+      costNanos: joinSum(row.cost_units, row.cost_rest_nanos),
     }
     flows.set(flowKey(flow), mergeFlows(flows.get(flowKey(flow)), flow))
   }

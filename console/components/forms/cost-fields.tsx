@@ -3,6 +3,7 @@ import { TextInput } from '@mantine/core'
 import { useState } from 'react'
 import type { Upstream } from '../../api/contract.ts'
 import { useMessages } from '../../locales/messages.ts'
+import { useCurrency } from '../tables/format-cells.tsx'
 import { isDecimal } from './field-values.ts'
 import { AmountField } from './fields.tsx'
 import { PricePair, PriceInputs, priceDraftFrom, pricesFromDraft, type PriceDraft } from './price-fields.tsx'
@@ -33,6 +34,7 @@ export interface CostFieldsProps {
 /** Folded, with the cost in the summary. */
 export function CostFields({ draft, set, lead, whenEmpty }: CostFieldsProps) {
   const t = useMessages('catalog').costs
+  const platformCurrency = useCurrency()
   const [isOpen, setOpen] = useState(false)
   const costs = costsFromDraft(draft)
   return (
@@ -53,7 +55,7 @@ export function CostFields({ draft, set, lead, whenEmpty }: CostFieldsProps) {
             <div className="fields">
               <TextInput
                 label={t.currency}
-                placeholder="CNY"
+                placeholder={platformCurrency}
                 autoComplete="off"
                 value={draft.currency}
                 onChange={(event) => set('currency', event.currentTarget.value)}

@@ -152,7 +152,7 @@ export function configure(command: Command): void {
     command
       .command('credit')
       .argument('<account>', accountHelp)
-      .argument('<amount>', 'in yuan; negative to debit', parseDecimal),
+      .argument('<amount>', "in the platform's currency; negative to debit", parseDecimal),
     'account credit ann@example.com 100 --reason "invoice 4711"',
   )
     .description('credit or debit an account')
@@ -172,7 +172,7 @@ export function configure(command: Command): void {
       .option('--tier <name>', 'new, standard, enterprise or a custom tier')
       .option('--status <status>', 'active or suspended')
       .option('--timezone <zone>', 'time zone of its days and months, such as Asia/Shanghai')
-      .option('--daily-cap <amount>', 'in yuan, or "none"', parseCap)
-      .option('--monthly-cap <amount>', 'in yuan, or "none"', parseCap),
+      .option('--daily-cap <amount>', `in the platform's currency, or "none"`, parseCap)
+      .option('--monthly-cap <amount>', `in the platform's currency, or "none"`, parseCap),
   ).action(set)
 }

@@ -97,9 +97,9 @@ export function configure(command: Command): void {
         listOption,
       )
       .option('--ip <cidrs>', 'only from these addresses, comma-separated', listOption)
-      .option('--daily-cap <amount>', 'in yuan', parseCap)
-      .option('--monthly-cap <amount>', 'in yuan', parseCap)
-      .option('--total-cap <amount>', "in yuan, for the key's lifetime", parseCap),
+      .option('--daily-cap <amount>', "in the platform's currency", parseCap)
+      .option('--monthly-cap <amount>', "in the platform's currency", parseCap)
+      .option('--total-cap <amount>', "in the platform's currency, for the key's lifetime", parseCap),
   ).action(create)
   withJsonOption(
     command.command('list').argument('[account]', accountHelp),

@@ -38,8 +38,8 @@ interface Route {
 
 function withPrices(command: Command): Command {
   return command
-    .option('--input <price>', 'yuan per 1,000 input tokens', parseDecimal)
-    .option('--output <price>', 'yuan per 1,000 output tokens', parseDecimal)
+    .option('--input <price>', "per 1,000 input tokens, in the platform's currency", parseDecimal)
+    .option('--output <price>', "per 1,000 output tokens, in the platform's currency", parseDecimal)
     .option('--cached-input <price>', 'per 1,000 tokens read from a cache; default: --input', parseDecimal)
     .option('--cache-write <price>', 'per 1,000 tokens written to a cache; default: --input', parseDecimal)
     .option(
@@ -48,8 +48,8 @@ function withPrices(command: Command): Command {
       parseDecimal,
     )
     .option('--reasoning <price>', 'per 1,000 reasoning tokens; default: --output', parseDecimal)
-    .option('--per-request <amount>', 'yuan per request, such as a search fee', parseDecimal)
-    .option('--per-search <amount>', 'yuan per web search by the provider', parseDecimal)
+    .option('--per-request <amount>', 'price of each request, such as a search fee', parseDecimal)
+    .option('--per-search <amount>', 'price of each web search by the provider', parseDecimal)
     .option('--prices <json>', 'all prices as in the admin API, instead of the options above', parsePrices)
     .option('--free', 'free of charge')
 }

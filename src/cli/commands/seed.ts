@@ -1,10 +1,9 @@
 /** `sluice seed`: previews the reference models and prices, and adds them with --yes. */
 
 import type { Command } from 'commander'
-import { listedProviders, priceListOf } from '../../catalog/price-lists.ts'
+import { listedProviders, parseListRate, priceListOf } from '../../catalog/price-lists.ts'
 import { pricesJson } from '../../catalog/price-input.ts'
-import { referenceModels, type ReferenceModel } from '../../catalog/reference-models.ts'
-import { parseFactor } from '../../lib/money.ts'
+import { referenceModelsIn, type ReferenceModel } from '../../catalog/reference-models.ts'
 import { listAll, withAdminClient, type AdminClient } from '../admin-client.ts'
 import { withJsonOption, parseList } from '../options.ts'
 import { formatRows, printResult, UsageError, type Fields, type OutputOptions } from '../output.ts'
@@ -34,13 +33,10 @@ type SeedModel = Omit<ReferenceModel, 'contextTokens' | 'priceSource'> & {
 }
 
 /** The reference models, or those of a provider's price list. */
-async function availableModels({ from, rate }: SeedOptions): Promise<readonly SeedModel[]> {
-  if (from === undefined) return referenceModels
-  const models = await priceListOf(
-    from,
-    parseFactor(rate ?? '1', 'rate'),
-    new Date().toISOString().slice(0, 10),
-  )
+async function availableModels({ from, rate }: SeedOptions, currency: string): Promise<readonly SeedModel[]> {
+  if (from === undefined) return referenceModelsIn(currency, rate)
+  const date = new Date().toISOString().slice(0, 10)
+  const models = await priceListOf(from, parseListRate(rate, currency), date)
   if (models === null)
     throw new UsageError(`No price list for ${from}. Price lists exist for ${listedProviders.join(', ')}.`)
   return models.map(({ id, contextTokens, prices, remarks }) => ({
@@ -52,9 +48,9 @@ async function availableModels({ from, rate }: SeedOptions): Promise<readonly Se
   }))
 }
 
-async function selectedModels(options: SeedOptions): Promise<readonly SeedModel[]> {
+async function selectedModels(options: SeedOptions, currency: string): Promise<readonly SeedModel[]> {
   const { only } = options
-  const models = await availableModels(options)
+  const models = await availableModels(options, currency)
   if (only === undefined) return models
   const unknown = only.filter((id) => !models.some((model) => model.id === id))
   if (unknown.length > 0) throw new UsageError(`Unknown models: ${unknown.join(', ')}.`)
@@ -98,14 +94,20 @@ function modelBody(model: SeedModel, options: SeedOptions, names: ReadonlyMap<st
   }
 }
 
-async function planSeed(client: AdminClient, options: SeedOptions): Promise<Plan[]> {
+/** The platform's, as the relay runs with it. */
+async function readCurrency(client: AdminClient): Promise<string> {
+  const settings = await listAll(client, '/settings')
+  return String(settings.find(({ env }) => env === 'CURRENCY')?.['value'])
+}
+
+async function planSeed(client: AdminClient, options: SeedOptions, currency: string): Promise<Plan[]> {
   const names = parseNames(options.name)
   const existing = await listAll(client, '/models')
   const ids = new Set(existing.map((model) => model['id']))
   if (options.upstream !== undefined) {
     await client.call('GET', `/upstreams/${encodeURIComponent(options.upstream)}`)
   }
-  return (await selectedModels(options)).map((model) => ({
+  return (await selectedModels(options, currency)).map((model) => ({
     body: modelBody(model, options, names),
     priceSource: model.priceSource,
     exists: ids.has(model.id),
@@ -143,12 +145,13 @@ function formatPlans(plans: readonly Plan[], isDone: boolean): string {
 
 async function seed(options: SeedOptions): Promise<void> {
   const isConfirmed = options.yes === true
-  const plans = await withAdminClient('seed', async (client) => {
-    const planned = await planSeed(client, options)
+  const { currency, plans } = await withAdminClient('seed', async (client) => {
+    const known = await readCurrency(client)
+    const planned = await planSeed(client, options, known)
     for (const { body, exists } of isConfirmed ? planned : []) {
       if (!exists && canBeAdded(body)) await client.call('POST', '/models', body)
     }
-    return planned
+    return { currency: known, plans: planned }
   })
   const models = plans.map(({ body, priceSource, exists }) => ({
     ...body,
@@ -156,9 +159,10 @@ async function seed(options: SeedOptions): Promise<void> {
     exists,
   }))
   printResult({ applied: isConfirmed, models }, options, () => {
+    const unit = `Prices are in ${currency} per 1,000 tokens and per request.`
     const priceNote = isConfirmed
-      ? 'Prices are in yuan per 1,000 tokens and per request.'
-      : 'Prices are in yuan per 1,000 tokens and per request. Nothing has been changed: use --yes to add new models' +
+      ? unit
+      : `${unit} Nothing has been changed: use --yes to add new models` +
         `${options.live === true ? '' : ', and --live to list them'}.`
     return `${formatPlans(plans, isConfirmed)}\n\n${priceNote}`
   })
@@ -174,7 +178,10 @@ export function configure(command: Command): void {
     .option('--name <model=name>', "the upstream's name of a model, if it differs; repeatable", parseList)
     .option('--expose-model', 'responses have these names, not the ids of the models')
     .option('--from <provider>', "use this provider's price list instead of the reference models")
-    .option('--rate <number>', 'price in your currency of a dollar on that list, including your margin')
+    .option(
+      '--rate <number>',
+      "price in the platform's currency of a dollar on that list, or of a yuan of the reference models, including your margin",
+    )
     .option('--only <models>', 'only these models, comma-separated', parseList)
     .option('--live', 'show the new models in the list of models')
     .option('--yes', 'add the models; by default they are only shown')

@@ -182,7 +182,8 @@ create index response_pins_by_at on response_pins (at);
     name: 'currency',
     ddl: `
 insert into settings (name, value) select 'currency', 'CNY'
-  where exists (select 1 from settings where name = 'data_key') or exists (select 1 from accounts);
+  where exists (select 1 from settings where name = 'data_key') or exists (select 1 from accounts)
+  on conflict (name) do nothing;
 `,
   },
 ]

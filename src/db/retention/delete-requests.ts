@@ -36,13 +36,13 @@ on conflict (name) do update set position = excluded.position`
 export async function readDeletedRequests(
   db: Db,
 ): Promise<{ readonly lastRow: number; readonly bills: number; readonly cost: bigint }> {
-  const [row] = await db.report<{ last: number; bills: number; sum_yuan: number; sum_rest_nanos: bigint }>({
+  const [row] = await db.report<{ last: number; bills: number; sum_units: number; sum_rest_nanos: bigint }>({
     sql: `select (${deletedUpToSql}) as last, coalesce(sum(bills), 0) as bills, ${splitSumSql('cost_nanos', 'sum')}
       from dropped_bills`,
     parameters: [],
   })
   if (row === undefined) return { lastRow: 0, bills: 0, cost: 0n }
-  return { lastRow: row.last, bills: row.bills, cost: joinSum(row.sum_yuan, row.sum_rest_nanos) }
+  return { lastRow: row.last, bills: row.bills, cost: joinSum(row.sum_units, row.sum_rest_nanos) }
 }
 
 /** Selects the oldest rows that may be deleted. */

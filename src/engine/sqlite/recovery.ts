@@ -38,11 +38,11 @@ export function storedOwner(row: OwnersTable): StoredOwner {
 
 /** The sum may exceed 64 bits of nanos. */
 async function readOverrun(db: Db): Promise<bigint> {
-  const row = await db.first<{ sum_yuan: number; sum_rest_nanos: bigint }>({
+  const row = await db.first<{ sum_units: number; sum_rest_nanos: bigint }>({
     sql: `select ${splitSumSql('amount_nanos', 'sum')} from entries where kind = 'overrun'`,
     parameters: [],
   })
-  return row ? joinSum(row.sum_yuan, row.sum_rest_nanos) : 0n
+  return row ? joinSum(row.sum_units, row.sum_rest_nanos) : 0n
 }
 
 /** The events of all commits since a time, newest last. Reads from the journal's end, independently of the checkpoint. */

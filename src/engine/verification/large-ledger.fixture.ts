@@ -11,7 +11,7 @@ import { accountOwner, emptyState, keyOwner } from '../../ledger/state.ts'
 import * as ledger from '../../ledger/operations.ts'
 import { CommitQueue } from '../sqlite/commit-queue.ts'
 
-/** 2 and 8 yuan per million tokens, cached input cheaper. */
+/** 2 and 8 per million tokens, cached input cheaper. */
 const price: Price = {
   version: 1,
   input: 2_000_000_000n,

@@ -64,7 +64,7 @@ export async function sumRows(
   maxRows = Number.MAX_SAFE_INTEGER,
 ): Promise<RowGroup[]> {
   const { id, nanos, group } = summedColumns[table]
-  const groups = await db.report<Omit<RowGroup, 'nanos'> & { sum_yuan: number; sum_rest_nanos: bigint }>({
+  const groups = await db.report<Omit<RowGroup, 'nanos'> & { sum_units: number; sum_rest_nanos: bigint }>({
     sql: `select kind, debit, credit, account, count(*) as rows, count(nullif(nanos, 0)) as bills, max(id) as last,
         ${splitSumSql('nanos', 'sum')}
       from (select ${id} as id, ${nanos} as nanos, ${group} from ${table}
@@ -72,9 +72,9 @@ export async function sumRows(
       group by kind, debit, credit, account`,
     parameters: [after, last, maxRows],
   })
-  return groups.map(({ sum_yuan: yuan, sum_rest_nanos: restNanos, ...sum }) => ({
+  return groups.map(({ sum_units: units, sum_rest_nanos: restNanos, ...sum }) => ({
     ...sum,
-    nanos: joinSum(yuan, restNanos),
+    nanos: joinSum(units, restNanos),
   }))
 }
 

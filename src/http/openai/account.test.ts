@@ -19,7 +19,7 @@ async function callerIn(adminServer: AdminServer, timezone: string): Promise<Cal
   return caller
 }
 
-/** A caller with one request at each moment; the first costs 1, the next 2, then 4, … in yuan. */
+/** A caller with one request at each moment; the first costs 1, the next 2, then 4, …. */
 async function callerWithRequests(t: TestContext, timezone: string, moments: readonly string[]) {
   const adminServer = await startAdminServer(t)
   const caller = await callerIn(adminServer, timezone)

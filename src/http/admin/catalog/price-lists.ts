@@ -2,9 +2,8 @@
 import { z } from '@hono/zod-openapi'
 import { jsonFields } from '../../api/json-fields.ts'
 import { admin } from '../admin-context.ts'
-import { listedProviders, priceListOf } from '../../../catalog/price-lists.ts'
+import { listedProviders, parseListRate, priceListOf } from '../../../catalog/price-lists.ts'
 import { apiError } from '../../../errors.ts'
-import { parseFactor } from '../../../lib/money.ts'
 import { pricesJson } from '../../../catalog/price-input.ts'
 import { pricesSchema } from '../schemas.ts'
 
@@ -29,13 +28,13 @@ export const priceListEndpoints = [
     filters: {
       rate: z.string().optional().meta({
         description:
-          'The value of one US dollar in the platform’s currency, including your margin. Default: "1".',
+          'The price of one US dollar in the platform’s currency; it may include your margin. Required unless that currency is USD.',
         example: '7.2',
       }),
     },
     idOf: ({ id }) => id,
-    async handle({ params: { provider }, query }) {
-      const ratePpm = parseFactor(query.rate ?? '1', 'rate')
+    async handle({ ctx: { currency }, params: { provider }, query }) {
+      const ratePpm = parseListRate(query.rate, currency)
       const models = await priceListOf(provider, ratePpm, new Date().toISOString().slice(0, 10))
       if (models === null) {
         const message = `Price list not found. Available: ${listedProviders.join(', ')}.`

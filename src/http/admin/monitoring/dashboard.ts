@@ -93,14 +93,14 @@ async function sumAccounts({ db }: AppContext) {
     parameters: [],
   })
   // The sum of all balances may exceed 64 bits of nanos.
-  const [owners] = await db.report<{ sum_yuan: number; sum_rest_nanos: bigint }>({
+  const [owners] = await db.report<{ sum_units: number; sum_rest_nanos: bigint }>({
     sql: `select ${splitSumSql('balance_nanos', 'sum')} from owners where id like 'a:%'`,
     parameters: [],
   })
   return {
     all: accounts?.all ?? 0,
     suspended: accounts?.suspended ?? 0,
-    balances: formatAmount(joinSum(owners?.sum_yuan ?? 0, owners?.sum_rest_nanos ?? 0n)),
+    balances: formatAmount(joinSum(owners?.sum_units ?? 0, owners?.sum_rest_nanos ?? 0n)),
   }
 }
 
