@@ -3,6 +3,7 @@
  * writable, without eviction).
  */
 
+import { currencySetting } from '../../db/currency.ts'
 import { dataKeyNames, type DataKeyRows } from '../../db/data-keys.ts'
 import type { Row } from '../../db/statement.ts'
 import { runScriptOnce } from '../../db/postgres/connection.ts'
@@ -100,6 +101,12 @@ export async function checkInitialized(url: string): Promise<Finding | null> {
     'the database has no Sluice data',
     'The first start creates it. If it should exist, correct DATABASE_URL.',
   )
+}
+
+/** The currency of the cluster; null: none yet. */
+export async function readClusterCurrency(url: string): Promise<string | null> {
+  const [row] = await readRows(url, `select value from settings where name = '${currencySetting}'`)
+  return row === undefined ? null : String(row['value'])
 }
 
 export async function checkRedis(url: string): Promise<Finding> {

@@ -1,5 +1,6 @@
 /** `sluice doctor`: checks the whole installation and suggests fixes. */
 
+import { findCurrencyProblem } from '../../db/currency.ts'
 import { findKeyProblem, type DataKeyRows } from '../../db/data-keys.ts'
 import {
   checkConnections,
@@ -7,6 +8,7 @@ import {
   checkNodes,
   checkPostgres,
   checkRedis,
+  readClusterCurrency,
   readClusterKeys,
 } from './database.ts'
 import type { Command } from 'commander'
@@ -49,6 +51,17 @@ interface StoreChecks {
   readonly isUsable: boolean
 }
 
+/** Whether the relay would start with this `CURRENCY`; nothing before the first start of this release. */
+function checkCurrency(stored: string | null, { currency }: Config): Finding[] {
+  if (stored === null) return []
+  const problem = findCurrencyProblem(stored, currency)
+  const finding =
+    problem === null
+      ? ok('currency', `amounts are in ${stored}`)
+      : fail('currency', problem, 'See CURRENCY in docs/configuration.md.')
+  return [finding]
+}
+
 /** Adds the finding about these settings' own key, which a running relay need not have. */
 async function withKeyFinding(
   checks: StoreChecks,
@@ -75,7 +88,7 @@ async function checkCluster({ config, isRunning, report }: DoctorContext, url: s
   findings.push(await checkConnections(url))
   const empty = await checkInitialized(url)
   if (empty !== null) return { findings: [...findings, empty], isUsable: false }
-  findings.push(...(await checkNodes(url)))
+  findings.push(...(await checkNodes(url)), ...checkCurrency(await readClusterCurrency(url), config))
   return withKeyFinding({ findings, isUsable: true }, await readClusterKeys(url), { config, isRunning })
 }
 
@@ -91,8 +104,13 @@ async function checkSingleNode({ config, isRunning, report }: DoctorContext): Pr
     return { findings, isUsable: false }
   }
   report('reading the database')
-  const { finding, lastWrittenMs, keys } = await checkDatabase(dataDir)
-  const findings = [finding, await checkClock(lastWrittenMs), await checkPort(config, isRunning)]
+  const { finding, lastWrittenMs, keys, currency } = await checkDatabase(dataDir)
+  const findings = [
+    finding,
+    ...checkCurrency(currency, config),
+    await checkClock(lastWrittenMs),
+    await checkPort(config, isRunning),
+  ]
   return withKeyFinding({ findings, isUsable: finding.state !== 'fail' }, keys, { config, isRunning })
 }
 

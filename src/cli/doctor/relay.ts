@@ -4,6 +4,8 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { localJournalFileName } from '../../db/sqlite/local-journal.ts'
+import { currencySetting } from '../../db/currency.ts'
+import { getSetting } from '../../db/settings.ts'
 import { readDataKeyRows, type DataKeyRows } from '../../db/data-keys.ts'
 import { toStoreFailure } from '../../db/store-error.ts'
 import { openReadOnly } from '../../db/sqlite/read-only.ts'
@@ -41,6 +43,8 @@ interface DatabaseCheck {
   readonly lastWrittenMs: number | null
   /** Empty if they cannot be read. */
   readonly keys: DataKeyRows
+  /** Of the store; null: none yet, or it cannot be read. */
+  readonly currency: string | null
 }
 
 /** Whether the file can be opened and is intact. */
@@ -61,16 +65,18 @@ export async function checkDatabase(dataDir: string): Promise<DatabaseCheck> {
         finding: fail(name, `${path} is damaged: ${problems[0]}`, advice),
         lastWrittenMs,
         keys: none,
+        currency: null,
       }
     const keys = await readDataKeyRows(database.db)
-    return { finding: ok(name, `${path} is intact`), lastWrittenMs, keys }
+    const currency = (await getSetting(database.db, currencySetting)) ?? null
+    return { finding: ok(name, `${path} is intact`), lastWrittenMs, keys, currency }
   } catch (error) {
     const why = errorMessage(error)
     const finding =
       toStoreFailure(error).class === 'full'
         ? warn(name, `Cannot read ${path} now: ${why}`, 'Run doctor again when there is disk space.')
         : fail(name, `Cannot open ${path}: ${why}`, advice)
-    return { finding, lastWrittenMs: null, keys: none }
+    return { finding, lastWrittenMs: null, keys: none, currency: null }
   }
 }
 

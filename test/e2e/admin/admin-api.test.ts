@@ -223,7 +223,7 @@ describe('Admin API', () => {
     await call(200, 'GET /upstreams', '')
     await call(200, 'GET /providers', '')
     await call(200, 'GET /reference-models', '')
-    await call(200, 'GET /price-lists/{provider}', 'openai')
+    await call(200, 'GET /price-lists/{provider}', 'openai?rate=7.2')
     await call(200, 'GET /upstreams/{id}', upstream.id)
     await call(200, 'PATCH /upstreams/{id}', upstream.name, { weight: 2 })
     await call(200, 'DELETE /upstreams/{id}', spare.id)

@@ -106,7 +106,7 @@ describe('Command line', () => {
     const plan = await sluice.json<Seeded>(['seed'])
     assert.equal(plan.applied, false)
     const shown = await sluice.output(['seed'])
-    assert.match(shown, /Nothing has been changed: use --yes/)
+    assert.match(shown, /Prices are in CNY .* Nothing has been changed: use --yes/)
     assert.match(shown, /^family-a-small .* list +- +new$/m)
 
     await sluice.output(['upstream', 'add', 'mine', '--provider', 'openai', '--no-credential'])
@@ -144,7 +144,9 @@ describe('Command line', () => {
     interface Costs {
       models: { prices: object; routes: { cost: object }[] }[]
     }
-    const fromList = await sluice.json<Costs>(['seed', '--from', 'openai', '--upstream', 'mine'])
+    const fromOpenAI = ['seed', '--from', 'openai', '--upstream', 'mine']
+    assert.match(await sluice.expectFailure(fromOpenAI), /the price of one USD in CNY/)
+    const fromList = await sluice.json<Costs>([...fromOpenAI, '--rate', '7.2'])
     assert.ok(fromList.models.length > 0)
     for (const { prices, routes } of fromList.models) assert.deepEqual(routes[0]?.cost, prices)
     assert.match(await sluice.expectFailure(['seed', '--upstream', 'other']), /Upstream not found/)

@@ -39,7 +39,10 @@ describe('Metrics', () => {
       [`sluice_requests_total{outcome="ok",stream="1",${labels}}`]: 1,
       [`sluice_tokens_total{direction="input",${labels}}`]: 24,
       [`sluice_tokens_total{direction="output",${labels}}`]: 12,
+      [`sluice_charged_total{currency="CNY",${labels}}`]: 0.000144,
       [`sluice_charged_yuan_total{${labels}}`]: 0.000144,
+      'sluice_overrun_total{currency="CNY"}': 0,
+      sluice_overrun_yuan: 0,
       [`sluice_first_token_seconds_count{${labels}}`]: 1,
       'sluice_attempts_total{outcome="failed",upstream="one"}': 0,
     }))

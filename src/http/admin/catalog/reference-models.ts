@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi'
 import { view } from '../../api/define-endpoints.ts'
 import { admin } from '../admin-context.ts'
-import { referenceModels, type ReferenceModel } from '../../../catalog/reference-models.ts'
+import { referenceModelsIn, type ReferenceModel } from '../../../catalog/reference-models.ts'
 import { pricesJson } from '../../../catalog/price-input.ts'
 import { pricesSchema } from '../schemas.ts'
 
@@ -34,7 +34,14 @@ export const referenceModelEndpoints = [
   admin.list('/reference-models', {
     summary: 'List reference models with prices; this creates no models',
     item: referenceModelView,
+    filters: {
+      rate: z.string().optional().meta({
+        description:
+          'The price of one yuan in the platform’s currency. Required unless that currency is CNY.',
+        example: '0.14',
+      }),
+    },
     idOf: ({ id }) => id,
-    handle: () => referenceModels,
+    handle: ({ ctx: { currency }, query }) => referenceModelsIn(currency, query.rate),
   }),
 ]
