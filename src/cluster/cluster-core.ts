@@ -63,7 +63,7 @@ async function openNode(config: ClusterConfig) {
 
 /** Joins the cluster in a new epoch, and creates this node's ledger and rate limiter. */
 async function joinAsNode(
-  { local, db, id, join }: Awaited<ReturnType<typeof openNode>>,
+  { local, db, id, currency, join }: Awaited<ReturnType<typeof openNode>>,
   config: ClusterConfig,
   listener: CoreListener,
 ) {
@@ -101,7 +101,7 @@ async function joinAsNode(
   )
   const rates = createRates(config, node, listener)
   await node.refresh()
-  return { ledger, journal, node, rates, now }
+  return { currency, ledger, journal, node, rates, now }
 }
 
 /** Limits are counted over all nodes if there is a Redis; otherwise each node admits its share. */
@@ -148,7 +148,7 @@ function clusterGauges(
 export async function openClusterCore(config: ClusterConfig, listener: CoreListener): Promise<Core> {
   const { databaseUrl: url } = config
   const opened = await openNode(config)
-  const { local, db, id, currency } = opened
+  const { local, db, id } = opened
   const keyring = await openNodeKeyring(db, id, config)
   const joined = await joinAsNode(opened, config, listener)
   const { ledger, node, rates } = joined
@@ -176,16 +176,7 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
     configCache.publish(changes, { reloadKeys, broadcast: (delta) => listener.onConfigDelta(delta) })
   const addRequest = (row: RequestRow): boolean => ledger.addRequest(row)
   const store = new SharedStore({ ...joined, db })
-  const engineDeps = {
-    ...joined,
-    monotonicNow: monotonicClock(),
-    db,
-    currency,
-    store,
-    directory,
-    catalog,
-    feed,
-  }
+  const engineDeps = { ...joined, monotonicNow: monotonicClock(), db, store, directory, catalog, feed }
   const earlyAborts = new EarlyAborts(config.freeAbortsPerHour)
   const engine = createEngine({ ...engineDeps, earlyAborts, addRequest })
   const { authority, health } = engine.parts
