@@ -38,6 +38,11 @@ describe('Schema upgrade', () => {
       const { tables } = await createFile(version, filled, path)
       const before = await withFile(path, (database) => digestTables(createReader(database), tables))
       await withFile(path, (database) => migrateSqlite(database))
+      // The one row that an upgrade adds.
+      const added = await withFile(path, (database) =>
+        database.prepare("delete from settings where name = 'currency' returning value").get(),
+      )
+      assert.equal(added?.['value'], 'CNY', `schema ${version}`)
       const found = await withFile(path, (database) => digestTables(createReader(database), tables))
       assert.deepEqual(found, before, `schema ${version}`)
       const counts = await withFile(path, (database) =>
