@@ -69,16 +69,6 @@ function parseFee(text: string): PaymentFee {
 }
 
 export const paymentSettings = inGroup('Payments', {
-  currency: {
-    env: 'CURRENCY',
-    doc: 'The currency of balances and prices, fixed at the first start.',
-    allowed: 'an ISO 4217 code such as `CNY`',
-    defaultText: 'CNY',
-    read(text: string | undefined): string {
-      if (text !== undefined && !/^[A-Z]{3}$/.test(text)) throw new InvalidSettingError()
-      return text ?? 'CNY'
-    },
-  },
   paymentMethods: {
     env: 'PAYMENT_METHODS',
     doc: 'The order in which the recharge page shows the payment methods; those that it does not name come last.',

@@ -46,6 +46,7 @@ async function codesAt(
     state: ledger.state,
     directory: new Directory(),
     db: observed,
+    currency: 'CNY',
   })
   for (const credit of entered) notifications.onCredited(account, credit)
   notifications.onSettled(spender, noCaps)

@@ -42,7 +42,12 @@ interface OpenedCredits {
 }
 
 function creditsOver(store: LedgerStore, db: Db): Credits {
-  const spendNotifications = new SpendNotifications({ state: store.state, directory: new Directory(), db })
+  const spendNotifications = new SpendNotifications({
+    state: store.state,
+    directory: new Directory(),
+    db,
+    currency: 'CNY',
+  })
   return new Credits(store, spendNotifications, () => at)
 }
 

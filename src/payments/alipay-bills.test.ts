@@ -45,7 +45,7 @@ async function listDays(server: AlipayServer, now: () => number, days: readonly 
   const config = readConfig({ ...server.settings })
   await using http = new ProviderHttp(config.paymentAllow)
   const lines: BillLine[] = []
-  const list = createAlipay({ config, http, now })?.bills?.list(...days)
+  const list = createAlipay({ config, currency: 'CNY', http, now })?.bills?.list(...days)
   for await (const line of list ?? []) lines.push(line)
   return lines
 }

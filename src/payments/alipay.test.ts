@@ -79,7 +79,12 @@ describe('Alipay', () => {
     await using server = await AlipayServer.start()
     await using http = new ProviderHttp(['127.0.0.1'])
     const open = (more: Readonly<Record<string, string>>) =>
-      createPaymentMethods({ config: readConfig({ ...server.settings, ...more }), http, now: Date.now })
+      createPaymentMethods({
+        config: readConfig({ ...server.settings, ...more }),
+        currency: 'CNY',
+        http,
+        now: Date.now,
+      })
     assert.deepEqual([...open({ PUBLIC_URL: 'https://relay.example' }).keys()], ['alipay'])
     assert.throws(() => open({}), { name: 'ConfigError', message: /PUBLIC_URL.*alipay/ })
   })

@@ -11,13 +11,13 @@ const lifetimeMs = 14 * 86_400_000
 const waitingRefund: RefundReading = { state: 'sent', reference: null }
 
 /** null: not configured. Throws a `ConfigError` that names the setting that is missing. */
-export function createBank({ config }: PaymentMethodDeps): PaymentMethod | null {
+export function createBank({ config, currency }: PaymentMethodDeps): PaymentMethod | null {
   const values = requireTogether({ BANK_TRANSFER: config.bankTransfer, BANK_ACCOUNT: config.bankAccount })
   if (values === null) return null
   return {
     name: 'bank',
     merchant: values.BANK_ACCOUNT,
-    currency: config.currency,
+    currency,
     products: [],
     lifetimeMs: () => lifetimeMs,
     begin(order) {

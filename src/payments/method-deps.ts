@@ -4,6 +4,8 @@ import type { ProviderHttp } from './provider-http.ts'
 
 export interface PaymentMethodDeps {
   readonly config: Config
+  /** The platform's. */
+  readonly currency: string
   readonly http: ProviderHttp
   readonly now: () => number
 }

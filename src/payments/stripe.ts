@@ -1,5 +1,4 @@
 /** Payments by Stripe: its hosted Checkout page, saved cards, refunds and disputes. Source: https://docs.stripe.com/api */
-import type { Config } from '../config.ts'
 import { splitList } from '../lib/setting-types.ts'
 import { ConfigError } from '../lib/settings.ts'
 import { ProviderError, type DisputeFacts, type PaymentMethod } from './payment-method.ts'
@@ -25,7 +24,7 @@ interface StripeSettings {
   readonly base: string
 }
 
-function readSettings(config: Config): StripeSettings | null {
+function readSettings({ config, currency: platform }: PaymentMethodDeps): StripeSettings | null {
   const values = requireTogether({
     STRIPE_SECRET_KEY: config.stripeSecretKey,
     STRIPE_WEBHOOK_SECRET: config.stripeWebhookSecret,
@@ -48,7 +47,7 @@ function readSettings(config: Config): StripeSettings | null {
   if (stripeLive !== null && (stripeLive === '1') !== (merchant === 'live')) {
     invalid('STRIPE_LIVE', `STRIPE_SECRET_KEY is a key of ${merchant} mode`)
   }
-  const currency = config.stripeCurrency ?? config.currency
+  const currency = config.stripeCurrency ?? platform
   if (!/^[A-Z]{3}$/.test(currency)) invalid('STRIPE_CURRENCY', 'must be an ISO 4217 code such as USD')
   const base = config.stripeBase
   if (!['', '/'].includes(new URL(base).pathname)) invalid('STRIPE_BASE', 'must have no path')
@@ -57,8 +56,9 @@ function readSettings(config: Config): StripeSettings | null {
 }
 
 /** null: not configured. Throws a `ConfigError` that names the setting that is missing or wrong. */
-export function createStripe({ config, http, now }: PaymentMethodDeps): PaymentMethod | null {
-  const settings = readSettings(config)
+export function createStripe(deps: PaymentMethodDeps): PaymentMethod | null {
+  const { http, now } = deps
+  const settings = readSettings(deps)
   if (settings === null) return null
   const client = new StripeClient({ secretKey: settings.secretKey, base: settings.base, http })
   const orders = new StripeOrders(client, now)

@@ -64,7 +64,7 @@ export function createMethod(
 ): AsyncDisposable & { readonly method: PaymentMethod | null } {
   const config = readConfig({ ...settings })
   const http = new ProviderHttp(config.paymentAllow)
-  const method = create({ config, http, now: Date.now })
+  const method = create({ config, currency: 'CNY', http, now: Date.now })
   return { method, [Symbol.asyncDispose]: () => http[Symbol.asyncDispose]() }
 }
 

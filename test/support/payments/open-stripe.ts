@@ -18,7 +18,7 @@ export async function openStripe(settings: Readonly<Record<string, string>> = {}
   const provider = await StripeServer.start(() => clock.now)
   const config = readConfig({ ...provider.settings, ...settings })
   const http = new ProviderHttp(config.paymentAllow)
-  const method = createStripe({ config, http, now: () => clock.now })
+  const method = createStripe({ config, currency: 'CNY', http, now: () => clock.now })
   assert.ok(method)
   return {
     method,

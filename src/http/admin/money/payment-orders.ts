@@ -65,7 +65,7 @@ function formatRate(ppm: bigint): string {
 
 const rateView = view('rate', rateSchema, ({ currency, ratePpm, effectiveFrom }: PaymentRate, ctx) => ({
   from: currency,
-  to: ctx.config.currency,
+  to: ctx.currency,
   rate: formatRate(ratePpm),
   effective_from: formatTime(effectiveFrom),
 }))
@@ -154,7 +154,7 @@ export const paymentOrderEndpoints = [
     body: rateInput,
     response: rateView,
     handle({ ctx, by, body: { from, rate, effective_from: effectiveFrom } }) {
-      if (from === ctx.config.currency) throw invalidField('from', 'must be another currency')
+      if (from === ctx.currency) throw invalidField('from', 'must be another currency')
       const at = parseTime(effectiveFrom) ?? Date.now()
       return addRate(ctx.db, { currency: from, ratePpm: parseRate(rate), effectiveFrom: at }, by)
     },
