@@ -16,6 +16,7 @@ const layers: readonly (readonly string[])[] = [
   ['providers', 'db', 'shared'],
   [
     'accounts',
+    'branding',
     'catalog',
     'formats',
     'ledger',

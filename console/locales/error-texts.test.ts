@@ -52,6 +52,7 @@ function thrownMessage(act: () => unknown): string {
 
 const modules = [
   'accounts',
+  'branding',
   'catalog',
   'ledger',
   'notifications',

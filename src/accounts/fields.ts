@@ -32,12 +32,12 @@ export interface EmailAddress {
   readonly normalised: string
 }
 
-export function cleanEmail(text: string): EmailAddress {
+export function cleanEmail(text: string, param = 'email'): EmailAddress {
   const email = text.trim().normalize('NFC')
   const domain = emailPattern.exec(email)?.[1]
   const ascii = domain === undefined ? '' : domainToASCII(domain)
   if (email.length > maxEmailLength || ascii === '' || controlPattern.test(email)) {
-    throw invalidField('email', 'must be an e-mail address')
+    throw invalidField(param, 'must be an e-mail address')
   }
   const local = email.slice(0, email.lastIndexOf('@'))
   return { email, normalised: `${local}@${ascii}`.toLowerCase() }

@@ -189,6 +189,7 @@ export async function openClusterCore(config: ClusterConfig, listener: CoreListe
     ...engine.parts,
     nodeId: id,
     store: { db },
+    branding: configCache.branding,
     sealer: keyring.sealer,
     commits: ledger,
     recoveredHolds,

@@ -12,7 +12,7 @@ import {
 
 const defaultTimezone = 'Asia/Shanghai'
 
-/** Objectives, incidents, the status page. */
+/** Objectives, incidents, the public pages. */
 export const availabilitySettings = inGroup('Availability', {
   objectivePercent: {
     env: 'AVAILABILITY_OBJECTIVE',
@@ -49,6 +49,11 @@ export const availabilitySettings = inGroup('Availability', {
     env: 'STATUS_PAGE',
     doc: 'The public status page `/status`, with `/status.json` and `/status.rss`: the state of the listed models, their last 90 days, and incidents.',
     ...flag('1'),
+  },
+  publicPrices: {
+    env: 'PUBLIC_PRICES',
+    doc: 'The public price list `/pricing`, with `/pricing.json`: the listed models and their current prices, without the factors of tiers and accounts.',
+    ...flag('0'),
   },
 })
 

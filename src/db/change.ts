@@ -4,8 +4,8 @@
  */
 
 export interface Change {
-  /** `data_key`: the data keys of a rotation; its id is empty. */
-  readonly kind: 'account' | 'key' | 'tier' | 'model' | 'upstream' | 'data_key'
+  /** `data_key`: the data keys of a rotation; its id is empty. `branding`: the only row of its table. */
+  readonly kind: 'account' | 'key' | 'tier' | 'model' | 'upstream' | 'data_key' | 'branding'
   readonly id: string
 }
 

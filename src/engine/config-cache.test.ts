@@ -20,8 +20,7 @@ async function openCaches(t: TestContext) {
     return failure ? Promise.reject(failure) : db.all(query)
   }
   const sealer = createSealer(generateDataKey())
-  const { directory, catalog } = await openConfigCache(db, sealer)
-  const main = new ConfigCache({ db: { ...db, all }, sealer }, directory, catalog)
+  const main = new ConfigCache({ db: { ...db, all }, sealer }, await openConfigCache(db, sealer))
   const worker = await openConfigCache(db, sealer)
   const publishing: Publishing = {
     reloadKeys: () => Promise.resolve(undefined),

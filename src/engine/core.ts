@@ -6,6 +6,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { Histogram } from '@prometheus-io/client'
 import type { Directory } from '../accounts/directory.ts'
+import type { CurrentBranding } from '../branding/branding.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Changes } from '../db/change.ts'
 import type { DbAccess } from '../db/open-db.ts'
@@ -30,6 +31,7 @@ export interface Core {
   readonly currency: string
   readonly directory: Directory
   readonly catalog: Catalog
+  readonly branding: CurrentBranding
   readonly sealer: Sealer
   /** The open holds of this node, and what could not be charged. */
   readonly state: Pick<LedgerState, 'holds' | 'overrun'>

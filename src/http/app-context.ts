@@ -1,5 +1,6 @@
 /** The services that a request handler may use. */
 import type { Directory } from '../accounts/directory.ts'
+import type { CurrentBranding } from '../branding/branding.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { Config } from '../config.ts'
 import type { Change } from '../db/change.ts'
@@ -50,6 +51,7 @@ export interface AppContext extends MainThreadServices {
   readonly currency: string
   readonly directory: Directory
   readonly catalog: Catalog
+  readonly branding: CurrentBranding
   readonly version: string
   /** Sends one real request to an upstream with its own name of a model (`POST /upstreams/{id}/test`). */
   testUpstream(upstreamId: string, model: string | null): Promise<TestCallResult>

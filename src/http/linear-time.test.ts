@@ -21,7 +21,7 @@ import { ApiKeyAuth } from './api-key-auth.ts'
 import { readSessionToken } from './console/auth/session-cookie.ts'
 import { matchesEtag, negotiateEncoding, parseBearer } from './header-values.ts'
 import { consoleListener } from './static-files.ts'
-import { negotiateLanguage } from './status/locales.ts'
+import { negotiateLanguage } from './public-pages/language.ts'
 
 /** Parses a hostile input; errors are expected. */
 type Parse = (input: string) => unknown

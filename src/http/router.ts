@@ -17,7 +17,7 @@ import { corsHeaders } from './cors.ts'
 import type { AppContext } from './app-context.ts'
 import { decodePathSegment, endpointPath, requireValidTarget } from './request-target.ts'
 import { NodeRequest } from './server/node-request.ts'
-import { statusPathOf } from './status/paths.ts'
+import { publicPathOf } from './public-pages/paths.ts'
 import { balanceBody, billingUsageBody, requestBody, subscriptionBody } from './openai/account.ts'
 import { isCallPath, operationEndpoints, type EndpointHandler } from './operation-endpoints.ts'
 import { chatCompletions, type ChatDeps } from './openai/chat-completions.ts'
@@ -29,7 +29,7 @@ import { modelBody, modelListBody } from './openai/models.ts'
 
 export interface RouterDeps extends ChatDeps {
   readonly ctx: AppContext
-  /** Serves `/api`, `/openapi.json` and the status page; created on first use, to keep the start fast. */
+  /** Serves `/api`, `/openapi.json` and the public pages; created on first use, to keep the start fast. */
   readonly honoListener: () => (incoming: IncomingMessage, outgoing: ServerResponse) => void
   /** Serves the console's files; created on first use. */
   readonly consoleListener: () => (incoming: IncomingMessage, outgoing: ServerResponse) => Promise<void>
@@ -66,15 +66,12 @@ export class Router {
     const { url = '/' } = incoming
     if (this.#deps.isDraining()) outgoing.setHeader('connection', 'close')
     const isApi = url.startsWith('/api') && url !== playgroundPath
-    if (isApi || url === '/openapi.json' || this.#isStatus(url)) {
+    const isPublicPage = publicPathOf(url, this.#deps.ctx.config) !== undefined
+    if (isApi || url === '/openapi.json' || isPublicPage) {
       return this.#deps.honoListener()(incoming, outgoing)
     }
     if (isConsolePath(url)) return this.#deps.consoleListener()(incoming, outgoing)
     await this.handleRequest(new NodeRequest(incoming, outgoing, this.#deps.isDraining))
-  }
-
-  #isStatus(url: string): boolean {
-    return statusPathOf(url) !== undefined && this.#deps.ctx.config.statusPage
   }
 
   /** Handles a request to the public API; never throws. */

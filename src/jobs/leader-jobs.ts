@@ -64,7 +64,7 @@ function createLeaderJobs(config: Config, core: Core, control: JobServices, log:
   const client = new HttpClient({ ...defaultClientBounds, allow: parseCidrs(config.upstreamAllow.join(',')) })
   return [
     new HealthChecks(core, { client, maxResponseBytes: config.answerLimitBytes, now: Date.now }),
-    new NotificationDelivery({ db, sealer, log, config }),
+    new NotificationDelivery({ db, sealer, log, config, branding: core.branding }),
     new Housekeeping({
       db,
       currency: core.currency,

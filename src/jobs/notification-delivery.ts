@@ -3,6 +3,8 @@
  * waits only for the network. One run at a time; failed deliveries are retried.
  */
 import { setTimeout as pause } from 'node:timers/promises'
+import { brandedSender } from '../branding/branded-email.ts'
+import type { CurrentBranding } from '../branding/branding.ts'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
@@ -31,6 +33,7 @@ export interface NotificationDeliveryDeps {
   readonly db: Db
   readonly sealer: Sealer
   readonly log: Log
+  readonly branding: CurrentBranding
   readonly config: Pick<Config, 'smtpUrl' | 'mailFrom' | 'noticeLanguage' | 'noticePauseMs' | 'channelAllow'>
 }
 
@@ -116,15 +119,27 @@ export class NotificationDelivery extends PeriodicJob {
       if (account !== null) {
         const { address, language } = await this.#emailTargetOf(account)
         const message = renderMessage(id, notifications, language)
-        return await sendMessage(this.#context, 'email', { address, secret: null, server: null }, message)
+        return await sendMessage(
+          this.#contextFor(language),
+          'email',
+          { address, secret: null, server: null },
+          message,
+        )
       }
       const { kind, language, enabled } = await channelById(db, channelId)
       if (!enabled) return { problem: 'The channel is disabled.', retryAfterMs: null }
       const target = await loadChannelTarget(db, sealer, channelId)
-      return await sendMessage(this.#context, kind, target, renderMessage(id, notifications, language))
+      const message = renderMessage(id, notifications, language)
+      return await sendMessage(this.#contextFor(language), kind, target, message)
     } catch (error) {
       return { problem: errorMessage(error), retryAfterMs: null }
     }
+  }
+
+  #contextFor(language: Language): SendContext {
+    const { mailer } = this.#context
+    const { current } = this.#deps.branding
+    return { ...this.#context, mailer: mailer && brandedSender(mailer, current, language) }
   }
 
   /** The e-mail address of an account, and the language of its user. */

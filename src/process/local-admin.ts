@@ -35,6 +35,7 @@ export function createAdminHandler(
     currency: core.currency,
     directory: core.directory,
     catalog: core.catalog,
+    branding: core.branding,
     sealer: core.sealer,
     version,
     testUpstream: (id, model) => testUpstream(core.catalog, attemptDeps, id, model),

@@ -14,6 +14,7 @@ export const audit = {
     'backup.make': 'Backup created',
     'backup.delete': 'Backup deleted',
     'backup.download': 'Backup downloaded',
+    'branding.update': 'Branding changed',
     'channel.create': 'Notification channel created',
     'channel.delete': 'Notification channel deleted',
     'channel.update': 'Notification channel changed',

@@ -15,6 +15,7 @@ export const audit: typeof english = {
     'backup.make': '创建备份',
     'backup.delete': '删除备份',
     'backup.download': '下载备份',
+    'branding.update': '修改品牌设置',
     'channel.create': '添加通知渠道',
     'channel.delete': '删除通知渠道',
     'channel.update': '修改通知渠道',

@@ -1,5 +1,7 @@
 /** The messages of API errors, which are English, in Simplified Chinese: the field with its label, and what is wrong with it. */
+import { channelReasons } from './channel-error-texts.ts'
 import { paymentLabels, paymentMessages, paymentReasons } from './payment-error-texts.ts'
+import { brandingLabels, brandingReasons } from './branding-error-texts.ts'
 import { priceReasons } from './price-error-texts.ts'
 
 /** By the name of the field, or by its path without indexes if the name alone is ambiguous. */
@@ -89,6 +91,7 @@ const labels: Readonly<Record<string, string>> = {
   uses: '使用次数上限',
   wanted: '申请的限制',
   weight: '权重',
+  ...brandingLabels,
 }
 
 type Texts = readonly (readonly [RegExp, string])[]
@@ -128,6 +131,7 @@ const reasons: Texts = [
   [/^must not be in the future for the first price of a model$/, '模型的首个价格不能晚于当前时间生效'],
   ...priceReasons,
   ...paymentReasons,
+  ...brandingReasons,
   [/^must be an integer of at least (\d+)$/, '必须是不小于 $1 的整数'],
   [/^must be after starts_at$/, '必须晚于开始时间'],
   [/^must be before `to`$/, '必须早于结束时间'],
@@ -163,11 +167,7 @@ const reasons: Texts = [
     /^contains a line break or another invalid character; paste it again$/,
     '含有换行或其他无效字符，请重新粘贴',
   ],
-  [/^must be a chat, such as -1001234 or @name$/, '必须是会话，例如 -1001234 或 @name'],
-  [/^must be the bot’s token$/, '必须是机器人的 Token'],
-  [/^must be whsec_ and at least 24 bytes in base64$/, '必须以 whsec_ 开头，后接至少 24 字节的 Base64'],
-  [/^must be sent with a new server, .*$/, '在更换服务器时必须重新填写'],
-  [/^must be webhook for an account$/, '只能是 Webhook'],
+  ...channelReasons,
   [/^must be an address that begins with http.*$/, '必须以 http:// 或 https:// 开头'],
   [
     /^must not contain a user name, a query or a fragment; .*$/,

@@ -54,6 +54,8 @@ export const settingDocs: Readonly<Record<string, string>> = {
   INCIDENT_MINIMUM: '触发故障的最少失败次数。',
   INCIDENT_RECOVERY: '模型恢复正常持续多久后，故障自动关闭。',
   PUBLIC_URL_CHECK: '检查 `PUBLIC_URLS` 中每个地址的间隔。',
+  PUBLIC_PRICES:
+    '公开价格页 `/pricing` 及 `/pricing.json`：已上架模型及其当前价格，不含等级和账户的价格系数。',
   STATUS_PAGE:
     '公开状态页 `/status`，以及 `/status.json` 和 `/status.rss`：已上架模型的状态、最近 90 天记录和故障。',
   NOTICE_LANGUAGE:

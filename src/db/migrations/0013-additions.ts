@@ -1,5 +1,29 @@
 /** The migrations from 13 on: each adds a few columns, indexes or a small table. */
+import { toPostgresDdl } from '../postgres/sql-text.ts'
 import type { Migration } from './migration.ts'
+
+const branding = `
+create table branding (
+  id text primary key,
+  name text,
+  logo text,
+  colors text,
+  links text,
+  terms text,
+  privacy text,
+  support text
+) strict, without rowid;
+`
+
+/** How the operator presents the service: one row, and in a cluster an entry in the feed of changes. */
+const brandingTable: Migration = {
+  version: 30,
+  name: 'branding',
+  ddl: branding,
+  postgres: `${toPostgresDdl(branding)}
+create trigger branding_noted after insert or delete or update on branding
+  for each row execute function note_change('branding', 'id');`,
+}
 
 export const additions: readonly Migration[] = [
   /** A separate price for one-hour cache writes. */
@@ -186,4 +210,5 @@ insert into settings (name, value) select 'currency', 'CNY'
   on conflict (name) do nothing;
 `,
   },
+  brandingTable,
 ]

@@ -4,7 +4,7 @@ import type { Migration } from './migration.ts'
  * Recharge by payment. An order is written before its provider is asked; `payments` has each genuine payment once, ever.
  */
 export const payments: Migration = {
-  version: 29,
+  version: 31,
   name: 'payments',
   ddl: `
 create table payment_orders (

@@ -44,6 +44,7 @@ const kinds: readonly string[] = [
   'model',
   'upstream',
   'data_key',
+  'branding',
 ] satisfies Change['kind'][]
 
 /** The position in the feed. */

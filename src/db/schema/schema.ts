@@ -15,6 +15,7 @@ import {
 } from 'kysely'
 import type { AvailabilityTables } from './tables/availability.ts'
 import type { UpstreamCredentialsTable } from './tables/catalog.ts'
+import type { BrandingTable } from './tables/branding.ts'
 import type { ConsoleTables } from './tables/console.ts'
 import type { LedgerTables } from './tables/ledger.ts'
 import type { NotificationTables } from './tables/notifications.ts'
@@ -24,6 +25,7 @@ import type { UsageTables } from './tables/usage.ts'
 import type { UserTables } from './tables/users.ts'
 
 export type * from './tables/availability.ts'
+export type * from './tables/branding.ts'
 export type * from './tables/catalog.ts'
 export type * from './tables/ledger.ts'
 export type * from './tables/notifications.ts'
@@ -206,12 +208,14 @@ export interface Schema
   prices: PricesTable
   routes: RoutesTable
   route_maximums: RouteMaximumsTable
+  branding: BrandingTable
   cursors: { name: string; position: number }
   settings: { name: string; value: string }
 }
 
 const tablesOfModules = {
   accounts: ['accounts', 'keys', 'tiers', 'limit_requests'],
+  branding: ['branding'],
   catalog: ['upstreams', 'upstream_credentials', 'models', 'prices', 'routes', 'route_maximums'],
   db: [
     'journal',

@@ -94,6 +94,7 @@ export async function openEmbeddedCore(config: Config, listener: CoreListener): 
     ...engine.parts,
     ...singleNode,
     store,
+    branding: configCache.branding,
     sealer,
     commits: ledger,
     recoveredHolds: openHolds.length,

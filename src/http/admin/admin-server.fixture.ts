@@ -7,6 +7,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { loadDirectoryDelta, loadDirectory } from '../../accounts/directory.ts'
+import { CurrentBranding } from '../../branding/branding.ts'
 import { loadCatalog, loadCatalogDelta } from '../../catalog/load-catalog.ts'
 import { readConfig } from '../../config.ts'
 import type { BackupService } from '../../db/backups.ts'
@@ -94,6 +95,7 @@ export async function startAdminServer(
     currency: 'CNY',
     directory,
     catalog,
+    branding: new CurrentBranding(null),
     sealer,
     version: '0.0.0',
     credit: unavailable,

@@ -26,6 +26,7 @@ import { userEndpoints } from './accounts/users.ts'
 import { dashboardEndpoints } from './monitoring/dashboard.ts'
 import { failureEndpoints } from './traffic/failures.ts'
 import { searchEndpoints } from './system/search.ts'
+import { brandingEndpoints } from './system/branding.ts'
 import { settingsEndpoints } from './system/settings.ts'
 import { limitRequestEndpoints } from './accounts/limit-requests.ts'
 import { announcementEndpoints } from './notifications/announcements.ts'
@@ -67,6 +68,7 @@ export const adminEndpoints = [
   ...failureEndpoints,
   ...searchEndpoints,
   ...settingsEndpoints,
+  ...brandingEndpoints,
   ...limitRequestEndpoints,
   ...announcementEndpoints,
   ...notificationEndpoints,

@@ -5,13 +5,14 @@
 import type { Context, Hono } from 'hono'
 import { z } from 'zod'
 import type { Account } from '../../accounts/accounts.ts'
+import { brandedSender } from '../../branding/branded-email.ts'
 import { reportsOfAccount } from '../../db/db.ts'
 import { apiError } from '../../errors.ts'
 import type { User } from '../../users/users.ts'
 import type { Session, SignedInUser } from '../../users/sessions.ts'
 import { endpointsFor } from '../api/define-endpoints.ts'
 import type { Audience } from '../api/endpoint.ts'
-import { pageFields } from '../api/json-schemas.ts'
+import { pageFields, type Language } from '../api/json-schemas.ts'
 import type { ApiKeyAuth } from '../api-key-auth.ts'
 import type { AppContext } from '../app-context.ts'
 import type { Email, EmailSender } from '../../lib/email.ts'
@@ -29,8 +30,14 @@ export interface ConsoleDeps {
 }
 
 /** Does not wait for the mail server: the response time must not reveal whether an address is known. */
-export function sendEmail({ emailSender, onInternalError }: ConsoleDeps, email: Email): void {
-  emailSender?.send(email).catch((error: unknown) => onInternalError(error, 'mail'))
+export function sendEmail(
+  { emailSender, onInternalError, ctx }: ConsoleDeps,
+  email: Email,
+  language: Language,
+): void {
+  if (emailSender === null) return
+  const sender = brandedSender(emailSender, ctx.branding.current, language)
+  sender.send(email).catch((error: unknown) => onInternalError(error, 'mail'))
 }
 
 /** What the listener passes to the application in addition to the request. */

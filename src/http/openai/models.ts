@@ -7,7 +7,7 @@ import type { AppContext } from '../app-context.ts'
 import { requireModel } from './chat-completions.ts'
 
 /** A model as OpenAI lists it, with its current price per 1,000 tokens and its token limits. */
-function encodeModel(model: PricedModel, currency: string): Record<string, unknown> {
+export function encodeModel(model: PricedModel, currency: string) {
   const { price } = model
   return {
     id: model.id,

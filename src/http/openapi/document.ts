@@ -4,7 +4,7 @@
  */
 import type { Endpoint } from '../api/endpoint.ts'
 import { describeEndpoints } from './endpoints.ts'
-import { statusPaths } from './status.ts'
+import { publicPagePaths } from './public-pages.ts'
 import { messagesPaths } from './anthropic.ts'
 import { completionPaths } from './completions.ts'
 import { embeddingPaths } from './embeddings.ts'
@@ -228,7 +228,7 @@ const operationPaths: Json = {
   '/metrics': probe('Prometheus metrics of the process', {
     200: { description: 'Metrics in Prometheus’ text format.', content: content(text, 'text/plain') },
   }),
-  ...statusPaths,
+  ...publicPagePaths,
 }
 
 interface Operation {
@@ -251,7 +251,7 @@ export function openapiDocument(adminPath: string, endpoints: readonly Endpoint[
     },
     servers: [{ url: '/' }],
     security: [{ admin: [] }],
-    tags: [{ name: 'Relay' }, { name: 'Administration' }, { name: 'Operation' }, { name: 'Status' }],
+    tags: ['Relay', 'Administration', 'Operation', 'Status', 'Public pages'].map((name) => ({ name })),
     paths: {
       ...relayPaths,
       ...responsesPaths(error),

@@ -37,7 +37,7 @@ const status = object({
   ),
 })
 
-const language = {
+export const language = {
   name: 'lang',
   in: 'query',
   required: false,
@@ -45,17 +45,22 @@ const language = {
   description: 'Default: the preferred language in `Accept-Language` that is available.',
 }
 
-function publicOperation(summary: string, ok: Json): Json {
-  const off = { description: 'The status page is disabled (`STATUS_PAGE=0`).' }
-  return {
-    get: {
-      security: [],
-      tags: ['Status'],
-      summary,
-      parameters: [language],
-      responses: { 200: ok, 404: off },
-    },
-  }
+interface PublicOperation {
+  readonly off: string
+  readonly tag: string
+  readonly parameters: readonly Json[]
+}
+
+const statusOperation: PublicOperation = {
+  off: 'The status page is disabled (`STATUS_PAGE=0`).',
+  tag: 'Status',
+  parameters: [language],
+}
+
+/** A page that needs no key. */
+export function publicOperation(summary: string, ok: Json, { off, tag, parameters } = statusOperation): Json {
+  const responses = { 200: ok, 404: { description: off } }
+  return { get: { security: [], tags: [tag], summary, parameters, responses } }
 }
 
 export const statusPaths: Json = {

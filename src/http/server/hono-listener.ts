@@ -1,6 +1,6 @@
 /**
  * The endpoints off the hot path, served by Hono: the console API, the admin API, the OpenAPI document and the public
- * status page. The admin API accepts its key and operators' sessions.
+ * pages. The admin API accepts its key and operators' sessions.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createEmailSender } from '../../lib/email.ts'
@@ -15,8 +15,7 @@ import { ApiKeyAuth } from '../api-key-auth.ts'
 import { errorResponse, fetchListener } from './fetch-listener.ts'
 import type { AppContext } from '../app-context.ts'
 import { noticeMethodOf, receiveNotice } from '../payment-notices.ts'
-import { createStatusHandler } from '../status/handler.ts'
-import { statusPathOf } from '../status/paths.ts'
+import { createPublicPages } from '../public-pages/public-pages.ts'
 
 type Listener = (incoming: IncomingMessage, outgoing: ServerResponse) => void
 
@@ -60,7 +59,7 @@ export function createHonoListener(
   }
   const admin = createAdminApp(ctx, { authenticate: authenticateAdmin(deps), onInternalError })
   const console = createConsoleApp(deps)
-  const status = createStatusHandler(ctx)
+  const publicPages = createPublicPages(ctx)
   const listener = fetchListener(async (request, peer) => {
     const { pathname } = new URL(request.url)
     if (pathname.startsWith(`${consolePath}/`)) return console.fetch(request, { peer })
@@ -69,7 +68,7 @@ export function createHonoListener(
       if (noticeMethod !== undefined) return await receiveNotice(ctx, noticeMethod, request)
       const isAdminApi = pathname.startsWith(`${adminPath}/`) || pathname === '/openapi.json'
       if (pathname.startsWith('/api') && !isAdminApi) throw apiError('not_found', { message: baseUrlHint })
-      return await (statusPathOf(pathname) === undefined ? admin.fetch(request) : status(request, peer))
+      return await (publicPages(request, pathname) ?? admin.fetch(request))
     } catch (thrown) {
       const { error, isBug } = apiErrorFromThrown(thrown)
       const response = errorResponse(error)

@@ -2,7 +2,7 @@
 import { html as markup } from 'hono/html'
 import type { Incident } from '../../health/incidents.ts'
 import { percentOf, type PublicStatus, type StatusComponent } from './state.ts'
-import { toDocument } from './page.ts'
+import { toDocument } from '../public-pages/frame.ts'
 import { postText, incidentTitle, type StatusMessages } from './locales.ts'
 
 function timeOf(ms: number): string {

@@ -8,7 +8,7 @@ import type {
   IncidentStatus,
   PostCode,
 } from '../../health/incidents.ts'
-import { languages, type Language } from '../../notifications/locales/notification-texts.ts'
+import type { Language } from '../../notifications/locales/notification-texts.ts'
 import type { State } from './state.ts'
 
 export interface StatusMessages {
@@ -41,7 +41,6 @@ export interface StatusMessages {
   readonly wholeService: string
   readonly updated: string
   readonly explanation: string
-  readonly otherLanguage: string
 }
 
 const english: StatusMessages = {
@@ -89,7 +88,6 @@ const english: StatusMessages = {
   wholeService: 'Whole service',
   updated: 'As of',
   explanation: 'Daily success rate of valid requests (UTC). Client errors are not counted.',
-  otherLanguage: '简体中文',
 }
 
 const chinese: StatusMessages = {
@@ -128,31 +126,9 @@ const chinese: StatusMessages = {
   wholeService: '全部服务',
   updated: '更新于',
   explanation: '有效请求的每日成功率（UTC），不含客户端错误。',
-  otherLanguage: 'English',
 }
 
 export const statusMessages: Readonly<Record<Language, StatusMessages>> = { en: english, 'zh-CN': chinese }
-
-/** By `?lang=`, otherwise the preferred language in `Accept-Language` that is available. */
-export function negotiateLanguage(requested: string | null, accepted: string | null): Language {
-  const known = (tag: string): Language | undefined => {
-    const lower = tag.trim().toLowerCase()
-    if (lower.startsWith('zh')) return 'zh-CN'
-    return languages.find((language) => lower === language || lower.startsWith(`${language}-`))
-  }
-  const named = requested === null ? undefined : known(requested)
-  if (named !== undefined) return named
-  const preferences = (accepted ?? '')
-    .slice(0, 500)
-    .split(',')
-    .map((part) => {
-      const [tag = '', ...options] = part.split(';')
-      const quality = options.map((option) => /^\s*q=([\d.]+)\s*$/.exec(option)?.[1]).find(Boolean)
-      return { tag, quality: Number(quality ?? 1) }
-    })
-  const best = preferences.toSorted((left, right) => right.quality - left.quality)
-  return best.map(({ tag }) => known(tag)).find((language) => language !== undefined) ?? 'en'
-}
 
 /** Titles that the relay generated are localized. */
 export function incidentTitle({ title, watchedModel }: Incident, messages: StatusMessages): string {

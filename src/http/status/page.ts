@@ -1,6 +1,6 @@
 /** The status page: one document without scripts, for light and dark mode, phones and screen readers. */
-import { html as markup, raw } from 'hono/html'
-import type { HtmlEscapedString } from 'hono/utils/html'
+import { html as markup } from 'hono/html'
+import type { Branding } from '../../branding/branding.ts'
 import type { Incident } from '../../health/incidents.ts'
 import type { Language } from '../../notifications/locales/notification-texts.ts'
 import {
@@ -10,19 +10,9 @@ import {
   type StatusAddress,
   type StatusComponent,
 } from './state.ts'
+import { renderPublicPage, type Markup } from '../public-pages/frame.ts'
 import { statusStyle } from './style.ts'
 import { statusMessages, postText, incidentTitle, type StatusMessages } from './locales.ts'
-
-/** Markup in which every inserted text is escaped. */
-type Markup = ReturnType<typeof markup>
-
-// eslint-disable-next-line no-control-regex -- these are the characters that XML 1.0 forbids
-const forbiddenCharacters = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]/g
-
-/** HTML or XML as text; nothing that is inserted in our documents is a promise. */
-export function toDocument(content: Markup): string {
-  return (content as HtmlEscapedString).replaceAll(forbiddenCharacters, '')
-}
 
 /** A state is never shown by colour alone: it has a symbol and a text. */
 const symbols: Readonly<Record<State, string>> = { up: '✓', degraded: '!', down: '✕' }
@@ -85,27 +75,29 @@ function section(title: string, content: Markup | readonly Markup[]): Markup {
   return markup`<section><h2>${title}</h2>${content}</section>`
 }
 
-export function renderStatusPage(status: PublicStatus, language: Language): string {
+export function renderStatusPage(status: PublicStatus, language: Language, branding: Branding): string {
   const messages = statusMessages[language]
-  const other: Language = language === 'en' ? 'zh-CN' : 'en'
   const open = status.incidents.filter(({ closedAt }) => closedAt === null)
   const past = status.incidents.filter(({ closedAt }) => closedAt !== null)
   const blocks = (incidents: readonly Incident[]): Markup[] =>
     incidents.map((incident) => incidentBlock(incident, messages))
   const models = status.models.map((model) => componentRow(model.id, model, messages))
   const addresses = status.addresses.map((address) => addressRow(address, messages))
-  return toDocument(markup`<!doctype html>
-<html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark"><title>${messages.overall[status.state]} – ${messages.title}</title>
-<link rel="alternate" type="application/rss+xml" href="/status.rss?lang=${language}" title="${messages.title}">
-<style>${raw(statusStyle)}</style></head>
-<body><header><h1>${messages.title}</h1><nav><a href="/status?lang=${other}" hreflang="${other}" lang="${other}">${messages.otherLanguage}</a> <a href="/status.rss?lang=${language}">RSS</a> <a href="/status.json?lang=${language}">JSON</a></nav></header>
-<main><p class="overall ${status.state}"><span aria-hidden="true">${symbols[status.state]}</span> ${messages.overall[status.state]}</p>
+  return renderPublicPage({
+    path: '/status',
+    language,
+    branding,
+    title: `${messages.overall[status.state]} – ${messages.title}`,
+    heading: messages.title,
+    style: statusStyle,
+    head: markup`<link rel="alternate" type="application/rss+xml" href="/status.rss?lang=${language}" title="${messages.title}">`,
+    navigation: markup`<a href="/status.rss?lang=${language}">RSS</a> <a href="/status.json?lang=${language}">JSON</a>`,
+    main: markup`<p class="overall ${status.state}"><span aria-hidden="true">${symbols[status.state]}</span> ${messages.overall[status.state]}</p>
 ${open.length > 0 ? section(messages.open, blocks(open)) : ''}
 ${section(messages.components, markup`<ul class="models">${componentRow(messages.relayApi, status.relay, messages)}</ul>`)}
 ${section(messages.models, status.models.length > 0 ? markup`<ul class="models">${models}</ul><p class="small">${messages.explanation}</p>` : markup`<p>${messages.noModels}</p>`)}
 ${section(messages.addresses, markup`<ul>${addresses}</ul>`)}
-${section(messages.past, past.length > 0 ? blocks(past) : markup`<p>${messages.noPast}</p>`)}
-</main><footer class="small">${messages.updated} ${timeText(status.at)}</footer></body></html>
-`)
+${section(messages.past, past.length > 0 ? blocks(past) : markup`<p>${messages.noPast}</p>`)}`,
+    footer: markup`${messages.updated} ${timeText(status.at)}`,
+  })
 }

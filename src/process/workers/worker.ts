@@ -114,7 +114,7 @@ function pinsWithLog(pins: ResponsePins, log: Log): RelayDeps['responsePins'] {
 
 function createAppContext(context: WorkerContext, relay: RelayDeps, nodeState: () => NodeState): AppContext {
   const { config, currency, db, sealer, configCache, channel } = context
-  const { directory, catalog } = configCache
+  const { directory, catalog, branding } = configCache
   const main = channel.proxyOf('control', context.controlMethods)
   return {
     ...main,
@@ -123,6 +123,7 @@ function createAppContext(context: WorkerContext, relay: RelayDeps, nodeState: (
     db: config.databaseUrl === null ? db : withReportSlots(db, channel.proxy('reportSlots')),
     directory,
     catalog,
+    branding,
     sealer,
     version,
     isReady: () => nodeState().isReady && nodeState().outage === null,

@@ -48,6 +48,8 @@ export const coveredElsewhere: Readonly<Record<string, string>> = {
   'GET /failures': 'test/e2e/console/operator.test.ts',
   'GET /search': 'test/e2e/console/operator.test.ts',
   'GET /settings': 'test/e2e/console/operator.test.ts',
+  'GET /branding': 'test/e2e/public-pages/branding.test.ts',
+  'PUT /branding': 'test/e2e/public-pages/branding.test.ts',
   'GET /limit-requests': 'test/e2e/console/operator.test.ts',
   'POST /limit-requests/x': 'test/e2e/console/operator.test.ts',
   'GET /announcements': 'test/e2e/console/operator.test.ts',

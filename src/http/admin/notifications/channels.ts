@@ -9,6 +9,7 @@ import { accountById } from '../../../accounts/accounts.ts'
 import { apiError } from '../../../errors.ts'
 import { parseCidrs } from '../../../lib/address-guard.ts'
 import { newId } from '../../../lib/ids.ts'
+import { brandedSender } from '../../../branding/branded-email.ts'
 import { createEmailSender } from '../../../lib/email.ts'
 import { channelKinds } from '../../../notifications/webhook-channels.ts'
 import { channelStates, type ChannelState } from '../../../notifications/channel-states.ts'
@@ -122,7 +123,8 @@ async function sendTestMessage(ctx: AppContext, id: string): Promise<z.infer<typ
   const { kind, language } = await channelById(db, id)
   const target = await loadChannelTarget(db, sealer, id)
   await using http = new HttpSender(contextOf(ctx).allow)
-  const mailer = config.smtpUrl === null ? null : createEmailSender(config.smtpUrl, config.mailFrom)
+  const sender = config.smtpUrl === null ? null : createEmailSender(config.smtpUrl, config.mailFrom)
+  const mailer = sender && brandedSender(sender, ctx.branding.current, language)
   const deps = { http, mailer, now: Date.now }
   const { problem } = await sendMessage(deps, kind, target, testMessage(newId('msg'), language))
   return { ok: problem === null, message: problem ?? 'The message was accepted.' }

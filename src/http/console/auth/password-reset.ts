@@ -31,7 +31,11 @@ export const passwordResetEndpoints = {
       const input = { kind: 'reset-password', userId: user.id, replacesOthers: true } as const
       const { token } = await issueOneTimeToken(db, input)
       const link = consoleLink(config, 'reset-password', token)
-      sendEmail(deps, { to: user.email, ...renderEmail('reset-password', user.language, link) })
+      sendEmail(
+        deps,
+        { to: user.email, ...renderEmail('reset-password', user.language, link) },
+        user.language,
+      )
       return { done: true as const }
     },
   }),

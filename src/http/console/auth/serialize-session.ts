@@ -6,6 +6,7 @@ import { listPasskeys } from '../../../users/passkeys.ts'
 import { countRecoveryCodes } from '../../../users/two-factor.ts'
 import type { SignedInUser } from '../../../users/sessions.ts'
 import { configuredBaseUrls } from '../../public-urls.ts'
+import { publicBranding, publicBrandingSchema } from '../../api/branding.ts'
 import { language, time } from '../../api/json-schemas.ts'
 import { formatTime } from '../../api/json-values.ts'
 import { getActiveAccountId } from './authorize.ts'
@@ -35,6 +36,7 @@ const platformSchema = z.object({
   /** The base URLs for API clients, including `/v1`; empty: none configured. */
   base_urls: z.array(z.string()),
   languages: z.array(language),
+  branding: publicBrandingSchema,
   features: z.object({
     /** Who can sign up: anyone, those with an invite code, or nobody. */
     sign_up: z.enum(['open', 'invite', 'closed']),
@@ -83,6 +85,7 @@ async function serializePlatform({ ctx, emailSender }: ConsoleDeps): Promise<Pla
     public_url: config.publicUrl,
     base_urls: configuredBaseUrls(config),
     languages: [...languages],
+    branding: publicBranding(ctx.branding.current),
     features: {
       sign_up: config.signUp,
       mail: emailSender !== null,

@@ -151,11 +151,12 @@ async function signUp(context: SignUpContext) {
   await ctx.authThrottle.count('mail-email', { id: normalised })
   const existing = await userByEmail(ctx.db, normalised)
   const { token } = await issueOneTimeToken(ctx.db, { kind: 'verify-email', detail: request })
+  const language = existing?.language ?? body.language
   const email =
     existing === undefined
-      ? renderEmail('verify-email', body.language, consoleLink(ctx.config, 'verify-email', token))
-      : renderEmail('known-email', existing.language, `${publicUrlOf(ctx.config)}/console/`)
-  sendEmail(deps, { to: request.email, ...email })
+      ? renderEmail('verify-email', language, consoleLink(ctx.config, 'verify-email', token))
+      : renderEmail('known-email', language, `${publicUrlOf(ctx.config)}/console/`)
+  sendEmail(deps, { to: request.email, ...email }, language)
   return { status: 'verify_email' as const }
 }
 
