@@ -139,6 +139,13 @@ export const operatorRoutes = [
   }),
   createRoute({
     getParentRoute: () => operatorRoute,
+    path: '/branding',
+    validateSearch: stringParams('edit'),
+    loader: withMessages('branding'),
+    component: lazyPage(() => import('./pages/operator/system/branding.tsx'), 'BrandingPage'),
+  }),
+  createRoute({
+    getParentRoute: () => operatorRoute,
     path: '/announcements',
     validateSearch: stringParams('add', 'edit'),
     component: lazyPage(() => import('./pages/operator/system/announcements.tsx'), 'Announcements'),

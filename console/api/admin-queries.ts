@@ -13,7 +13,7 @@ export function invalidateAdmin(): void {
 
 /** Sends a change, then refetches everything that depends on it in the background. */
 export async function mutateAdmin<Data>(
-  method: 'POST' | 'PATCH' | 'DELETE',
+  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   path: string,
   body?: unknown,
 ): Promise<Data> {

@@ -2,6 +2,7 @@
  * The types of the API's responses, inferred from the server's schemas. Only types are imported, no server code.
  */
 import type { z } from 'zod'
+import type { brandingSchema } from '../../src/http/admin/system/branding.ts'
 import type { backupSchema, scheduleSchema } from '../../src/http/admin/system/backups.ts'
 import type { newChannelSchema, channelSchema } from '../../src/http/admin/notifications/channels.ts'
 import type { credentialSchema } from '../../src/http/admin/catalog/credentials.ts'
@@ -29,6 +30,7 @@ import type { upstreamHealthSchema } from '../../src/http/admin/monitoring/upstr
 import type { usageSchema } from '../../src/http/admin/traffic/usage.ts'
 import type { voucherSchema, newVouchersSchema } from '../../src/http/admin/money/vouchers.ts'
 
+export type Branding = z.infer<typeof brandingSchema>
 export type Backup = z.infer<typeof backupSchema>
 export type BackupSchedule = z.infer<typeof scheduleSchema>
 export type Channel = z.infer<typeof channelSchema>

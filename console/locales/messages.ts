@@ -24,6 +24,7 @@ const loaders = {
     portal: async () => (await import('./en/portal.ts')).portal,
     guide: async () => (await import('./en/guide.ts')).guide,
     definitions: async () => (await import('./en/definitions.ts')).definitions,
+    branding: async () => (await import('./en/branding.ts')).branding,
   },
   'zh-CN': {
     auth: async () => (await import('./zh-cn/auth.ts')).auth,
@@ -40,6 +41,7 @@ const loaders = {
     portal: async () => (await import('./zh-cn/portal.ts')).portal,
     guide: async () => (await import('./zh-cn/guide.ts')).guide,
     definitions: async () => (await import('./zh-cn/definitions.ts')).definitions,
+    branding: async () => (await import('./zh-cn/branding.ts')).branding,
   },
 }
 

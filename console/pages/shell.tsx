@@ -9,7 +9,7 @@ import { setLanguage, useLanguage, useMessages } from '../locales/messages.ts'
 import { useAction } from '../components/forms/use-action.ts'
 import { AnnouncementBar, announcementsQuery } from '../components/layout/announcement-bar.tsx'
 import { ConfirmDialog } from '../components/feedback/confirm-dialog.tsx'
-import { Brand } from '../components/layout/auth-layout.tsx'
+import { Brand, BrandingLinks } from '../components/layout/branding.tsx'
 import { Icon } from '../components/layout/icon.tsx'
 import { menuBadges, menuFor } from '../components/layout/menu.ts'
 import { Loading } from '../components/feedback/empty-state.tsx'
@@ -137,7 +137,10 @@ function Sidebar({ close }: { readonly close: () => void }) {
           })}
         </div>
       ))}
-      <p className="version">{session.platform.version}</p>
+      <div className="sidebar-footer">
+        <BrandingLinks />
+        <p>{session.platform.version}</p>
+      </div>
     </nav>
   )
 }
@@ -165,7 +168,8 @@ function ImpersonationBanner() {
 function UserMenu() {
   const t = useMessages('shell')
   const auth = useMessages('auth')
-  const { person } = useSession()
+  const { person, platform } = useSession()
+  const { support } = platform.branding
   const language = useLanguage()
   const scheme = useColorScheme()
   const navigate = useNavigate()
@@ -202,6 +206,18 @@ function UserMenu() {
         <Menu.Item leftSection={<Icon name="key" />} onClick={() => void navigate({ to: '/profile' })}>
           {t.menu.profile}
         </Menu.Item>
+        {support !== null && (
+          <Menu.Item
+            component="a"
+            href={support.url}
+            target="_blank"
+            rel="noopener noreferrer"
+            leftSection={<Icon name="info" />}
+          >
+            {auth.links.support}
+            <small className="support-contact">{support.contact}</small>
+          </Menu.Item>
+        )}
         <Menu.Divider />
         <Menu.Item leftSection={<Icon name="out" />} onClick={() => void signOut()}>
           {t.signOut}

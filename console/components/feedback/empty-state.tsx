@@ -4,6 +4,7 @@ import { useEffect, useState, type ReactNode } from 'react'
 import { ApiError } from '../../api/client.ts'
 import { useMessages } from '../../locales/messages.ts'
 import { useErrorText } from '../forms/use-action.ts'
+import { SupportContact } from '../layout/branding.tsx'
 import { Icon } from '../layout/icon.tsx'
 
 const loaderDelayMs = 150
@@ -49,6 +50,7 @@ export function ErrorMessage({ error, retry, notFound }: ErrorMessageProps) {
             {t.requestId} <code>{error.requestId}</code>
           </small>
         )}
+        {error.status >= 500 && <SupportContact />}
       </div>
       {retry && error.status !== 404 && (
         <Button variant="default" onClick={retry}>

@@ -1,6 +1,7 @@
 /** The frame of the pages before sign-in. */
-import { useEffect, type ReactNode } from 'react'
+import type { ReactNode } from 'react'
 import { AppearanceSwitch } from './appearance.tsx'
+import { Brand, BrandingLinks, SupportContact, useDocumentTitle } from './branding.tsx'
 
 export interface AuthLayoutProps {
   readonly title: string
@@ -10,9 +11,7 @@ export interface AuthLayoutProps {
 }
 
 export function AuthLayout({ title, lead, children, footer }: AuthLayoutProps) {
-  useEffect(() => {
-    document.title = `${title} · Sluice`
-  }, [title])
+  useDocumentTitle(title)
   return (
     <div className="auth-layout">
       <header className="auth-header">
@@ -25,19 +24,10 @@ export function AuthLayout({ title, lead, children, footer }: AuthLayoutProps) {
         {children}
         {footer !== undefined && <div className="auth-footer">{footer}</div>}
       </main>
+      <footer className="auth-links">
+        <BrandingLinks />
+        <SupportContact />
+      </footer>
     </div>
-  )
-}
-
-export function Brand() {
-  return (
-    <span className="brand">
-      <svg viewBox="0 0 32 32" aria-hidden="true">
-        <rect width="32" height="32" rx="7" />
-        <path d="M7 9h18M7 14h18" opacity=".55" />
-        <path d="M7 21c3-3 6-3 9 0s6 3 9 0" />
-      </svg>
-      Sluice
-    </span>
   )
 }

@@ -110,6 +110,7 @@ export function menuFor(
           { href: '/operator/announcements', icon: 'megaphone', name: menu.announcements },
           { href: '/operator/notices', icon: 'bell', name: menu.operatorNotifications },
           { href: '/operator/backups', icon: 'archive', name: menu.backups },
+          { href: '/operator/branding', icon: 'palette', name: menu.branding },
           { href: '/operator/settings', icon: 'cog', name: menu.settings },
         ],
       },

@@ -1,5 +1,6 @@
 /** The frame of a page: title, actions and sections. */
-import { useEffect, type ReactNode } from 'react'
+import type { ReactNode } from 'react'
+import { useDocumentTitle } from './branding.tsx'
 import { CsvLink, type CsvSource } from './csv-link.tsx'
 import { DefinedName, type DefinitionName } from './definition.tsx'
 
@@ -14,9 +15,7 @@ export interface PageProps {
 }
 
 export function Page({ title, lead, actions, csv, children }: PageProps) {
-  useEffect(() => {
-    document.title = `${title} · Sluice`
-  }, [title])
+  useDocumentTitle(title)
   return (
     <div className="page">
       <div className="page-header">

@@ -3,6 +3,12 @@
 export const auth = {
   language: { en: 'English', 'zh-CN': '简体中文' },
   scheme: { light: 'Light theme', dark: 'Dark theme' },
+  links: {
+    terms: 'Terms of service',
+    privacy: 'Privacy policy',
+    support: 'Support',
+    colon: ': ',
+  },
   email: 'E-mail',
   password: 'Password',
   newPassword: 'New password',
@@ -42,6 +48,13 @@ export const auth = {
     havePromotion: 'I have a promotion code',
     haveAccount: 'Already have an account?',
     closed: 'Sign-up is closed. Ask the operator of this service for an account.',
+    accepts: {
+      before: 'By creating an account, you accept the ',
+      terms: 'terms of service',
+      and: ' and the ',
+      privacy: 'privacy policy',
+      after: '.',
+    },
     checkMail: 'Check your e-mail',
     checkMailLead: (email: string) =>
       `If ${email} can be used to sign up, we have sent a link to finish. It expires in 24 hours.`,

@@ -54,6 +54,7 @@ export const shell = {
     announcements: 'Announcements',
     operatorNotifications: 'Notifications',
     backups: 'Backups',
+    branding: 'Branding',
     settings: 'Settings',
   },
   searchKinds: {

@@ -5,6 +5,12 @@ import { translateError } from './error-texts.ts'
 export const auth: typeof english = {
   language: { en: 'English', 'zh-CN': '简体中文' },
   scheme: { light: '浅色主题', dark: '深色主题' },
+  links: {
+    terms: '服务条款',
+    privacy: '隐私政策',
+    support: '联系客服',
+    colon: '：',
+  },
   email: '邮箱',
   password: '密码',
   newPassword: '新密码',
@@ -44,6 +50,13 @@ export const auth: typeof english = {
     havePromotion: '我有优惠码',
     haveAccount: '已有账户？',
     closed: '暂未开放注册，请联系管理员开通账户。',
+    accepts: {
+      before: '创建账户即表示您同意',
+      terms: '《服务条款》',
+      and: '和',
+      privacy: '《隐私政策》',
+      after: '。',
+    },
     checkMail: '请查收邮件',
     checkMailLead: (email: string) => `如果 ${email} 可用于注册，您将收到确认链接，24 小时内有效。`,
   },

@@ -54,6 +54,7 @@ export const shell: typeof english = {
     announcements: '公告',
     operatorNotifications: '通知',
     backups: '备份',
+    branding: '品牌设置',
     settings: '设置',
   },
   searchKinds: { account: '账户', key: 'API 密钥', request: '请求', model: '模型', upstream: '上游' },

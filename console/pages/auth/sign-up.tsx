@@ -6,6 +6,7 @@ import { call } from '../../api/client.ts'
 import type { Session } from '../../api/contract.ts'
 import { currentLanguage, useMessages } from '../../locales/messages.ts'
 import { submitHandler, useAction, useFieldError } from '../../components/forms/use-action.ts'
+import { AcceptedTexts } from '../../components/layout/branding.tsx'
 import { AuthLayout } from '../../components/layout/auth-layout.tsx'
 import { ErrorMessage } from '../../components/feedback/empty-state.tsx'
 import { startSession, useSession } from '../../api/session.ts'
@@ -123,6 +124,7 @@ function SignUpForm({ needsInvite, verifiesEmail, onEmailSent }: SignUpFormProps
         <TextInput label={t.signUp.promotion} description={t.signUp.promotionHint} {...field('promotion')} />
       )}
       {signUp.error && !isInline && <ErrorMessage error={signUp.error} />}
+      <AcceptedTexts />
       <Button type="submit" size="sm" fullWidth loading={signUp.isRunning}>
         {t.signUp.submit}
       </Button>

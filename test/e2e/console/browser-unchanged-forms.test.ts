@@ -51,7 +51,7 @@ async function save(browser: BrowserSession, form: EditForm, change?: EditForm['
   await browser.navigate(form.page)
   await form.open?.(page)
   await browser.waitUntilReady()
-  const response = page.waitForResponse((each) => each.request().method() === 'PATCH')
+  const response = page.waitForResponse((each) => ['PATCH', 'PUT'].includes(each.request().method()))
   await change?.(page)
   const label = form.submit === undefined ? 'Save' : form.submit
   if (label !== null) {

@@ -67,6 +67,7 @@ export const operatorPages = [
   '/operator/vouchers ?add=yes',
   '/operator/promotions ?add=yes',
   '/operator/announcements ?add=yes',
+  '/operator/branding ?edit=yes',
   '/operator/settings',
   '/operator/backups',
   '/operator/notices ?add=yes',

@@ -2,6 +2,7 @@
  * The forms of the console that change an existing object, each with an object that has unusual values in every field
  * that the admin API knows: amounts with nine decimals, times with seconds, names that do not exist.
  */
+import { createPng } from '../../../src/lib/image-files.fixture.ts'
 import { catalogEditForms } from './catalog-edit-forms.ts'
 import { createId, fill, type EditForm, type FormContext } from './edit-form.ts'
 
@@ -156,12 +157,31 @@ const announcementForm = async (context: FormContext): Promise<EditForm> => {
   }
 }
 
+const brandingForm = async ({ server }: FormContext): Promise<EditForm> => {
+  await server.admin('PUT', '/branding', {
+    name: 'Acme & Söhne',
+    logo: createPng({ width: 40, height: 20 }).toString('base64'),
+    colors: { light: '#0b6a84', dark: '#52c5dc' },
+    links: [{ label: 'Docs', url: 'https://docs.example/?a=1&b=%22' }],
+    terms: 'First line\n\n  indented',
+    privacy: 'https://acme.example/privacy',
+    support: { contact: 'help@acme.example', text: 'Weekdays' },
+  })
+  return {
+    page: '/operator/branding?edit=yes',
+    path: '/branding',
+    change: fill('text', 'Every day'),
+    changed: { support: { text: 'Every day' } },
+  }
+}
+
 /** By the name of their component. */
 export const editForms: Readonly<Record<string, (context: FormContext) => Promise<EditForm>>> = {
   ...catalogEditForms,
   AccountLimitsForm: accountLimitsForm,
   AnnouncementForm: announcementForm,
   ApiKeyForm: apiKeyForm,
+  BrandingForm: brandingForm,
   CapsForm: capsForm,
   ChannelForm: channelForm,
   EmailPreferences: preferencesForm,
