@@ -3,7 +3,14 @@ import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { ApiError } from '../errors.ts'
-import { backgrounds, cleanColors, contrast, renderAccentStyle, shadesOf } from './accent-colors.ts'
+import {
+  backgrounds,
+  cleanColors,
+  contrast,
+  darkFilled,
+  renderAccentStyle,
+  shadesOf,
+} from './accent-colors.ts'
 
 const readable = { light: '#0b6a84', dark: '#52c5dc' }
 
@@ -56,9 +63,17 @@ describe('accent colours', () => {
     }
   })
 
+  test('buttons of the dark theme – carry white text, and stand out from their surface', () => {
+    for (const light of ['#000000', '#8a1c5c', '#0b6a84', '#2563eb', '#0000ff']) {
+      const filled = darkFilled(light)
+      assert.ok(contrast(filled, '#ffffff') >= 4.5, light)
+      assert.ok(contrast(filled, '#14181b') >= 3, light)
+    }
+  })
+
   test('style sheet – has custom properties only, and is empty without colours', () => {
     assert.equal(renderAccentStyle(null), '')
-    assert.match(renderAccentStyle(readable), /^:root\{(--brand-[a-z-]+:#[0-9a-f]{6};?){8}\}\n$/)
+    assert.match(renderAccentStyle(readable), /^:root\{(--brand-[a-z-]+:#[0-9a-f]{6};?){10}\}\n$/)
   })
 
   test('backgrounds – are those of the console and of the public pages', () => {

@@ -79,6 +79,18 @@ export function shadesOf(theme: Theme, color: string) {
   }
 }
 
+/**
+ * The lightest tint of the light theme's colour that carries white text: on the dark theme's surfaces, buttons of a dark
+ * colour would not be seen.
+ */
+export function darkFilled(light: string): string {
+  for (let share = 1; share > 0; share -= 0.01) {
+    const tint = mix(light, '#ffffff', share)
+    if (contrast(tint, '#ffffff') >= minContrast) return tint
+  }
+  return light
+}
+
 /** A style sheet with the colours as custom properties; empty without colours. */
 export function renderAccentStyle(colors: AccentColors | null): string {
   if (colors === null) return ''
@@ -87,5 +99,6 @@ export function renderAccentStyle(colors: AccentColors | null): string {
     const name = `--brand-${theme}`
     return `${name}:${color};${name}-strong:${strong};${name}-soft:${soft};${name}-soft-hover:${softHover}`
   })
-  return `:root{${themes.join(';')}}\n`
+  const filled = `--brand-dark-filled:${darkFilled(colors.light)};--brand-dark-filled-hover:${colors.light}`
+  return `:root{${themes.join(';')};${filled}}\n`
 }

@@ -102,17 +102,19 @@ export function BrandingForm({ branding, close }: BrandingFormProps) {
       <LogoField draft={logo} set={setLogo} error={fieldError('logo')} />
       <fieldset className="field-group">
         <legend>{t.colors}</legend>
-        <p className="muted">{t.colorsLead}</p>
-        <div className="fields two-columns">
-          {(['light', 'dark'] as const).map((theme) => (
-            <ColorField
-              key={theme}
-              label={t[`${theme}Color`]}
-              error={fieldError(`colors.${theme}`)}
-              {...field(theme)}
-              setColor={(color) => set(theme, color)}
-            />
-          ))}
+        <div className="stack">
+          <p className="muted">{t.colorsLead}</p>
+          <div className="fields two-columns">
+            {(['light', 'dark'] as const).map((theme) => (
+              <ColorField
+                key={theme}
+                label={t[`${theme}Color`]}
+                error={fieldError(`colors.${theme}`)}
+                {...field(theme)}
+                setColor={(color) => set(theme, color)}
+              />
+            ))}
+          </div>
         </div>
       </fieldset>
       <LinkFields links={links} set={setLinks} fieldError={fieldError} />

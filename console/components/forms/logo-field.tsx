@@ -68,7 +68,7 @@ export function LogoField({ draft, set, error }: LogoFieldProps) {
       error={isTooLarge ? t.logoTooLarge : error}
       size="xs"
     >
-      <div className="row">
+      <div className="row logo-row">
         {draft.url !== null && <LogoPreview url={draft.url} />}
         <input
           ref={input}

@@ -73,12 +73,11 @@ export function BrandingLinks() {
   const branding = useBranding()
   const { links: t } = useMessages('auth')
   if (branding === undefined) return null
-  const { links, terms, privacy, support } = branding
+  const { links, terms, privacy } = branding
   const all = [
     ...links,
     ...(terms === null ? [] : [{ label: t.terms, url: terms }]),
     ...(privacy === null ? [] : [{ label: t.privacy, url: privacy }]),
-    ...(support === null ? [] : [{ label: t.support, url: support.url }]),
   ]
   if (all.length === 0) return null
   return (

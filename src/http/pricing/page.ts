@@ -13,12 +13,13 @@ import { pricingMessages, type PricingMessages } from './locales.ts'
 
 /** Inline, in the frame of all public pages. On a phone, each row is a block with its labels. */
 export const pricingStyle = `
+body{max-width:64rem}
 table{width:100%;border-collapse:collapse;font-variant-numeric:tabular-nums}
 th,td{padding:.5rem .75rem .5rem 0;border-top:1px solid var(--line);text-align:end;vertical-align:top;font-weight:400}
 thead th{border-top:0;color:var(--faint);font-size:.85rem}
-th:first-child,td:last-child{text-align:start}tbody th{font-weight:600;overflow-wrap:anywhere}
-td.others{font-size:.85rem}td small{white-space:nowrap}
-@media(max-width:40rem){table,tbody,tr,th,td{display:block}thead{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden}
+th:first-child,tr>:last-child{text-align:start}td:nth-child(2){white-space:nowrap}tbody th{font-weight:600;overflow-wrap:anywhere}
+td.others{font-size:.85rem;min-width:16rem}.group{margin-top:.25rem;color:var(--faint)}
+@media(max-width:40rem){table,tbody,tr,th,td{display:block}td.others{min-width:0}thead{position:absolute;clip-path:inset(50%);width:1px;height:1px;overflow:hidden}
 tr{padding:.5rem 0;border-top:1px solid var(--line)}th,td{border:0;padding:.1rem 0;text-align:start}
 td:not(:empty){display:flex;flex-wrap:wrap;justify-content:space-between;gap:0 1rem}td:empty{display:none}td::before{content:attr(data-label);color:var(--faint)}td.others::before{width:100%}td.others ul{width:100%}}
 td.others li{display:flex;flex-wrap:wrap;justify-content:space-between;gap:0 1rem}
@@ -29,7 +30,8 @@ type Texts = PricingMessages & { readonly currency: string }
 
 interface PriceLine {
   readonly label: string
-  readonly value: string
+  /** null: a heading of the lines below. */
+  readonly value: string | null
 }
 
 const optionalRates = ['cacheWrite', 'cacheWrite1h', 'reasoning'] as const
@@ -78,19 +80,19 @@ function otherPrices({ price }: PricedModel, messages: Texts, hasOutput: boolean
     ...fees
       .filter(({ nanos }) => nanos > 0n)
       .map(({ label, nanos }) => ({ label, value: `${amountText(nanos)} ${messages.currency}` })),
-    ...above.flatMap((rates) =>
-      [
-        ...mainRates(rates, hasOutput).map(({ name, nanos }) => ({
-          label: messages.rates[name],
-          value: amountText(nanos),
-        })),
-        ...ratesBeside(rates, messages),
-      ].map(({ label, value }) => ({ label: `${messages.above(countText(rates.above))}: ${label}`, value })),
-    ),
     ...Object.entries(serviceTiers).map(([tier, ppm]) => ({
       label: messages.tier(tier),
       value: `× ${formatFactor(ppm)}`,
     })),
+    // Last, because the lines below a threshold are its own.
+    ...above.flatMap((rates) => [
+      { label: messages.above(countText(rates.above)), value: null },
+      ...mainRates(rates, hasOutput).map(({ name, nanos }) => ({
+        label: messages.rates[name],
+        value: amountText(nanos),
+      })),
+      ...ratesBeside(rates, messages),
+    ]),
   ]
 }
 
@@ -100,8 +102,10 @@ function renderRow(model: PricedModel, messages: Texts, hasOutput: boolean): Mar
     ({ name, nanos }) =>
       markup`<td role="cell" data-label="${messages.rates[name]}">${price.free ? messages.free : amountText(nanos)}</td>`,
   )
-  const lines = otherPrices(model, messages, hasOutput).map(
-    ({ label, value }) => markup`<li><span>${label}</span> <span>${value}</span></li>`,
+  const lines = otherPrices(model, messages, hasOutput).map(({ label, value }) =>
+    value === null
+      ? markup`<li class="group">${label}</li>`
+      : markup`<li><span>${label}</span> <span>${value}</span></li>`,
   )
   const others = lines.length === 0 ? '' : markup`<ul>${lines}</ul>`
   return markup`<tr role="row"><th scope="row" role="rowheader">${model.id}</th><td role="cell" data-label="${messages.context}">${messages.tokens(countText(contextTokens))}</td>${rates}<td role="cell" class="others" data-label="${messages.others}">${others}</td></tr>`

@@ -33,8 +33,8 @@ footer{margin:2rem 0;overflow-wrap:anywhere}footer ul{display:flex;flex-wrap:wra
 `
 
 const texts = {
-  en: { terms: 'Terms of service', privacy: 'Privacy policy', support: 'Support', other: '简体中文' },
-  'zh-CN': { terms: '服务条款', privacy: '隐私政策', support: '联系客服', other: 'English' },
+  en: { terms: 'Terms of service', privacy: 'Privacy policy', support: 'Support: ', other: '简体中文' },
+  'zh-CN': { terms: '服务条款', privacy: '隐私政策', support: '联系客服：', other: 'English' },
 } as const
 
 export type FrameTexts = (typeof texts)[Language]
@@ -85,17 +85,18 @@ function renderBrand({ name, logo }: PublicBranding): Markup | '' {
   return markup`<p class="brand">${image ?? ''}${name ?? ''}</p>`
 }
 
-function renderLinks({ links, terms, privacy, support }: PublicBranding, language: Language): Markup | '' {
+function renderLinks({ links, terms, privacy, support }: PublicBranding, language: Language): Markup {
   const t = texts[language]
   const all = [
     ...links,
     ...(terms === null ? [] : [{ label: t.terms, url: terms }]),
     ...(privacy === null ? [] : [{ label: t.privacy, url: privacy }]),
-    ...(support === null ? [] : [{ label: t.support, url: support.url }]),
   ]
   const items = all.map(({ label, url }) => markup`<li><a href="${url}">${label}</a></li>`)
-  const hint = support?.text ? markup`<p>${support.text}</p>` : ''
-  return all.length === 0 ? '' : markup`<ul>${items}</ul>${hint}`
+  const contact =
+    support &&
+    markup`<p>${t.support}<a href="${support.url}">${support.contact}</a> ${support.text ?? ''}</p>`
+  return markup`${all.length === 0 ? '' : markup`<ul>${items}</ul>`}${contact ?? ''}`
 }
 
 export function renderPublicPage(page: PublicPage): string {

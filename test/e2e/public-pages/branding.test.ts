@@ -187,7 +187,7 @@ describe('Branding', () => {
       assert.ok(html.includes('&quot;&gt;&lt;img src=x'), path)
       assert.ok(html.includes(`<img src="${logo?.url}" width="64" height="32" alt="">`), path)
       assert.ok(html.includes('<a href="https://x.example/?q=%22%3E%3Cscript%3E">'), path)
-      assert.ok(html.includes('<a href="https://help.example/">Support</a>'), path)
+      assert.ok(html.includes('Support: <a href="https://help.example/">https://help.example/</a>'), path)
       const sheet = await get(/href="(\/branding\/colors\.css\?v=[\w-]+)"/.exec(html)?.[1] ?? '')
       assert.match(sheet.headers.get('cache-control') ?? '', /immutable/)
       assert.match(await sheet.text(), /^:root\{--brand-light:#0b6a84;/)

@@ -64,7 +64,7 @@ describe('Price list', () => {
       '<span>Audio input</span> <span>50.00<',
       '<span>Per request</span> <span>0.002 CNY<',
       '<span>Per call of code_interpreter</span> <span>0.20 CNY<',
-      '<span>Input over 200,000 tokens: Output</span> <span>60.00<',
+      '<li class="group">Input over 200,000 tokens</li><li><span>Input</span> <span>20.00<',
       '<span>Service tier flex</span> <span>× 0.5<',
     ])
       assert.ok(rich.includes(cell), `${cell} is not in ${rich}`)

@@ -68,33 +68,31 @@ function CurrentBranding({ branding }: { readonly branding: Branding }) {
   const t = useMessages('branding')
   const { name, logo, colors, links, terms, privacy, support } = branding
   return (
-    <div className="panel">
-      <DescriptionList
-        items={[
-          [t.name, name ?? t.notSet],
-          [t.logo, logo === null ? t.notSet : <LogoPreview key="logo" url={logo.url} />],
-          [t.lightColor, colors === null ? t.notSet : <Swatch key="light" color={colors.light} />],
-          [t.darkColor, colors === null ? t.notSet : <Swatch key="dark" color={colors.dark} />],
-          [
-            t.links,
-            links.length === 0
-              ? t.notSet
-              : links.map(({ label, url }, at) => (
-                  <div key={`${at} ${url}`}>
-                    <a href={url} target="_blank" rel="noopener noreferrer">
-                      {label}
-                    </a>
-                  </div>
-                )),
-          ],
-          [t.terms, <LegalText key="terms" text={terms} page="/terms" />],
-          [t.privacy, <LegalText key="privacy" text={privacy} page="/privacy" />],
-          [
-            t.contact,
-            support === null ? t.notSet : [support.contact, support.text].filter(Boolean).join(' · '),
-          ],
-        ]}
-      />
-    </div>
+    <DescriptionList
+      items={[
+        [t.name, name ?? t.notSet],
+        [t.logo, logo === null ? t.notSet : <LogoPreview key="logo" url={logo.url} />],
+        [t.lightColor, colors === null ? t.notSet : <Swatch key="light" color={colors.light} />],
+        [t.darkColor, colors === null ? t.notSet : <Swatch key="dark" color={colors.dark} />],
+        [
+          t.links,
+          links.length === 0
+            ? t.notSet
+            : links.map(({ label, url }, at) => (
+                <div key={`${at} ${url}`}>
+                  <a href={url} target="_blank" rel="noopener noreferrer">
+                    {label}
+                  </a>
+                </div>
+              )),
+        ],
+        [t.terms, <LegalText key="terms" text={terms} page="/terms" />],
+        [t.privacy, <LegalText key="privacy" text={privacy} page="/privacy" />],
+        [
+          t.contact,
+          support === null ? t.notSet : [support.contact, support.text].filter(Boolean).join(' · '),
+        ],
+      ]}
+    />
   )
 }
