@@ -14,6 +14,7 @@ import {
   type BrowserSession,
 } from '../../support/console/browser.ts'
 import { findDialog, openAsOperator, waitForToast } from '../../support/console/console-steps.ts'
+import { findAxeViolations } from '../../support/console/page-checks.ts'
 import { startTestServer } from '../../support/server/test-server.ts'
 import { startMailServer } from '../../support/sinks/mail-server.ts'
 
@@ -42,7 +43,8 @@ describe('Branding in a browser', () => {
     skip,
     async (t) => {
       const mail = await startMailServer(t)
-      const server = await startTestServer(t, { env: { SMTP_URL: mail.url } })
+      const server = await startTestServer(t, { env: { SMTP_URL: mail.url, PUBLIC_PRICES: '1' } })
+      await server.model('m', { upstreams: [await server.upstreamAt('https://upstream.example/v1')] })
       const operator = await openBrowser(t, server.url)
       await setUpOperator(operator, server)
       await operator.open('/operator/branding?edit=yes')
@@ -86,13 +88,17 @@ describe('Branding in a browser', () => {
       await visitor.page.getByRole('heading', { name: 'Check your e-mail' }).waitFor()
       assert.match(await mail.next(), /^Subject: \[Acme AI\] Confirm your e-mail address\r$/m)
 
-      for (const path of ['/status', '/terms']) {
+      for (const path of ['/status', '/terms', '/pricing']) {
         await visitor.page.goto(path)
         await visitor.page.getByText('Acme AI').waitFor()
         assert.equal(await visitor.page.evaluate(`document.querySelector('.brand img').naturalWidth`), 90)
         assert.equal(await colorOf(visitor.page, 'a', 'color'), 'rgb(138, 28, 92)')
       }
-      await visitor.page.emulateMedia({ colorScheme: 'dark' })
+      await visitor.page.getByRole('row', { name: /^m 131,072 tokens 2\.00/ }).waitFor()
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await visitor.page.emulateMedia({ colorScheme })
+        assert.deepEqual(await findAxeViolations(visitor.page), [], colorScheme)
+      }
       assert.equal(await colorOf(visitor.page, 'a', 'color'), 'rgb(242, 154, 201)')
     },
   )
