@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
@@ -255,6 +255,21 @@ describe('connections of the HTTP client', () => {
     const named = url.replace('127.0.0.1', 'models.test')
     assert.equal((await send(client, named).response).status, 200)
     assert.equal((await send(client, named).response).failure?.kind, 'forbidden_address')
+  })
+
+  test('unsolicited bytes – before the request is written, it is sent on another connection', async (t) => {
+    const sockets: Socket[] = []
+    const url = await startRawServer(t, (socket) => {
+      sockets.push(socket)
+      onRequest(socket, () => socket.write(okResponse('ok')))
+    })
+    const client = createTestClient(t)
+    await send(client, url).response
+    // From a callback of `setImmediate`, the next turn reads before requests are written.
+    await new Promise(setImmediate)
+    sockets[0]?.write(okResponse('another response'))
+    const { body, failure } = await send(client, url).response
+    assert.deepEqual([body.toString(), failure, client.stats.retried], ['ok', null, 1])
   })
 
   test('DNS – a name with several addresses connects to an allowed one that responds', async (t) => {

@@ -48,6 +48,18 @@ const socketOptions = {
   autoSelectFamilyAttemptTimeout: 1000,
 }
 
+/**
+ * Requests of this turn of the event loop. They are written at its end, in one burst, which wakes the receiver once:
+ * docs/decisions/0055-requests-in-bursts.md.
+ */
+let unwritten: [Connection, PendingExchange][] = []
+
+function writeAll(): void {
+  const requests = unwritten
+  unwritten = []
+  for (const [connection, exchange] of requests) connection.write(exchange)
+}
+
 export class Connection {
   readonly originKey: string
   readonly #origin: Origin
@@ -191,9 +203,15 @@ export class Connection {
   }
 
   #send(exchange: PendingExchange): void {
-    exchange.isSent = true
     if (exchange.isPaused) this.#socket.pause()
     this.#parser.begin(exchange.request.method, exchange.sink)
+    if (unwritten.push([this, exchange]) === 1) setImmediate(writeAll)
+  }
+
+  /** Writes the request, unless it has ended in the meantime. */
+  write(exchange: PendingExchange): void {
+    if (this.#exchange !== exchange) return
+    exchange.isSent = true
     writeRequest(this.#socket, exchange.request)
   }
 
@@ -201,6 +219,7 @@ export class Connection {
     const exchange = this.#exchange
     // Unsolicited bytes: nothing that follows can be attributed to a request.
     if (exchange === null) return this.destroy()
+    if (!exchange.isSent) return this.#fail('reset', 'the server sent bytes before the request')
     exchange.hasResponse = true
     switch (this.#parser.feed(bytes, end)) {
       case 'complete':
