@@ -152,6 +152,7 @@ describe('fast path compared with node:http', () => {
     'X-Api-Key: a\r\n',
     'Cookie: a=b\r\n',
     'Anthropic-Version: 1\r\n',
+    'Anthropic-Beta: a\r\n',
     'X-A: b\r\n c\r\n',
     'X-A: b\n',
     'X-A\t: b\r\n',
@@ -162,6 +163,8 @@ describe('fast path compared with node:http', () => {
     line,
     line,
     line.replace('/v1', ''),
+    line.replace('chat/completions', 'messages'),
+    line.replace('chat/completions', 'responses'),
     line.replace('1.1', '1.0'),
     'GET / HTTP/1.1\r\n',
   )

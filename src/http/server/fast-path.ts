@@ -1,6 +1,6 @@
 /**
- * The fast path: reads and writes connections directly, without node:http, as long as they carry only plain chat
- * requests. At anything else, and whenever in doubt, node:http takes over the connection.
+ * The fast path: reads and writes connections directly, without node:http, as long as they carry only plain
+ * requests of operations. At anything else, and whenever in doubt, node:http takes over the connection.
  * Why: docs/decisions/0010-fast-path-in-front-of-node-http.md.
  */
 import type { Server, Socket } from 'node:net'

@@ -32,6 +32,17 @@ describe('RequestHead', () => {
     assert.equal(head.header('origin'), undefined)
   })
 
+  for (const path of ['/v1/responses', '/messages', '/v1/embeddings', '/completions']) {
+    test(`${path} – supported, with the headers of its clients`, () => {
+      const head = new RequestHead()
+      const lines = ['Anthropic-Version: 2023-06-01', 'anthropic-beta: a,b']
+      const text = headWith(...lines).replace('/v1/chat/completions', path)
+      assert.equal(head.parse(Buffer.from(text)), 'complete')
+      const version = head.header('anthropic-version')
+      assert.deepEqual([head.path, version, head.header('anthropic-beta')], [path, '2023-06-01', 'a,b'])
+    })
+  }
+
   test('empty header value – returned as an empty string', () => {
     const head = new RequestHead()
     assert.equal(head.parse(Buffer.from(headWith('Origin: '))), 'complete')
@@ -75,6 +86,7 @@ describe('RequestHead', () => {
     'a Proxy-Connection header': headWith('Proxy-Connection: keep-alive'),
     'two authorizations': headWith('Authorization: a', 'authorization: b'),
     'two content types': headWith('Content-Type: a', 'content-type: b'),
+    'two versions': headWith('Anthropic-Version: a', 'Anthropic-Version: a'),
     'two origins': headWith('Origin: a', 'Origin: a'),
     'two X-Forwarded-For headers': headWith('X-Forwarded-For: 1.1.1.1', 'X-Forwarded-For: 2.2.2.2'),
     'a folded line': headWith('X-A: b', ' c'),

@@ -22,10 +22,9 @@ const ZERO = 48
 const COLON = 58
 
 /** The only requests that the fast path serves. */
-const requestLines = ['/v1/chat/completions', '/chat/completions'].map((path) => ({
-  path,
-  bytes: Buffer.from(`POST ${path} HTTP/1.1\r\n`),
-}))
+const requestLines = ['/chat/completions', '/responses', '/messages', '/embeddings', '/completions']
+  .flatMap((path) => [`/v1${path}`, path])
+  .map((path) => ({ path, bytes: Buffer.from(`POST ${path} HTTP/1.1\r\n`) }))
 
 /** The headers whose values are recorded. */
 const recordedNames = [
@@ -36,6 +35,8 @@ const recordedNames = [
   'idempotency-key',
   'x-api-key',
   'host',
+  'anthropic-version',
+  'anthropic-beta',
 ] as const satisfies readonly HeaderName[]
 
 /** The other headers that handlers read. A request with one is unsupported, so that none is ever overlooked. */
@@ -43,8 +44,6 @@ const unreadNames: Readonly<Record<Exclude<HeaderName, (typeof recordedNames)[nu
   'access-control-request-headers': true,
   cookie: true,
   'sec-fetch-site': true,
-  'anthropic-version': true,
-  'anthropic-beta': true,
 }
 const unsupportedNames = [
   ...Object.keys(unreadNames),
@@ -84,7 +83,7 @@ export class RequestHead {
   #bytes: Buffer | null = null
   #hasConnection = false
   /** Start and end of the value of each of `recordedNames`; 0 if absent. */
-  readonly #valueRanges = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+  readonly #valueRanges = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
 
   /** Parses the head at the start of `bytes`. Call it once per object. */
   parse(bytes: Buffer): ParseResult {
