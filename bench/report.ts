@@ -1,5 +1,8 @@
-/** Renders the measurements as Markdown: one table of targets, one table per load, and how to read them. */
-
+/**
+ * Renders the measurements as Markdown: one table of targets, what was tried for those that are missed (bench/tried.md),
+ * one table per load, and how to read them.
+ */
+import { readFileSync } from 'node:fs'
 import { addedLatencyMs, computeFigures } from './figures.ts'
 import type { Figures, MeasuredLoad } from './figures.ts'
 import type { Quartiles } from './quartiles.ts'
@@ -38,6 +41,7 @@ export function renderReport(run: Run): string {
     ),
     '',
     ...profileTables(run.measured),
+    readFileSync(new URL('./tried.md', import.meta.url), 'utf8'),
     ...run.measured.flatMap((measured) => [
       `## ${measured.measurement.title}`,
       '',
