@@ -69,6 +69,24 @@ const noPayments: PaymentServices = {
   receiveNotice: unavailable,
 }
 
+/** What this server cannot do. */
+const withoutLedger = {
+  credit: unavailable,
+  applyCreditOrder: unavailable,
+  redeemVoucher: unavailable,
+  wallet: unavailable,
+  isCurrent: unavailable,
+  verify: unavailable,
+  testUpstream: unavailable,
+  callHealth: unavailable,
+  fetchModels: unavailable,
+  nodes: unavailable,
+  retireNode: unavailable,
+  metrics: unavailable,
+  backups: noBackups,
+  payments: noPayments,
+}
+
 /** Serves on a free port until the test ends. Resolves to the base URL of the admin API. */
 async function listen(t: TestContext, listener: RequestListener): Promise<string> {
   const server = createServer(listener).listen(0, '127.0.0.1')
@@ -98,20 +116,7 @@ export async function startAdminServer(
     branding: new CurrentBranding(null),
     sealer,
     version: '0.0.0',
-    credit: unavailable,
-    applyCreditOrder: unavailable,
-    redeemVoucher: unavailable,
-    wallet: unavailable,
-    isCurrent: unavailable,
-    verify: unavailable,
-    testUpstream: unavailable,
-    callHealth: unavailable,
-    fetchModels: unavailable,
-    nodes: unavailable,
-    retireNode: unavailable,
-    metrics: unavailable,
-    backups: noBackups,
-    payments: noPayments,
+    ...withoutLedger,
     authThrottle: createAuthThrottle(new LoginThrottle(db)),
     isReady: () => true,
     admissionOutage: () => null,
