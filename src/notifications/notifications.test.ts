@@ -102,6 +102,7 @@ describe('preferences', () => {
       account: ['email'],
       key: ['email'],
       incident: [],
+      payment: ['email'],
     })
     await setPreferences(db, 'acc_a', { balance: ['email', 'telegram', 'email'] }, 'acc_a')
     const preferences = await setPreferences(db, 'acc_a', { spend_cap: [] }, 'acc_a')
@@ -111,6 +112,7 @@ describe('preferences', () => {
       account: ['email'],
       key: ['email'],
       incident: [],
+      payment: ['email'],
     })
     for (const [audience, patch, param] of [
       ['acc_a', { promotion: [] }, 'kind'],

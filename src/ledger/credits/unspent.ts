@@ -49,7 +49,7 @@ interface AccountRow {
   readonly trial_nanos: bigint | null
   readonly trial_taken_nanos: bigint | null
   readonly trial_spent_before_nanos: bigint | null
-  readonly later_yuan: number
+  readonly later_units: number
   readonly later_rest_nanos: bigint
 }
 
@@ -62,7 +62,7 @@ function readAccount(db: Db, { account, bonusId }: UnspentQuery, after: number) 
     sql: `select owners.balance_nanos, owners.total_spent_nanos, trial_grants.amount_nanos as trial_nanos,
         trial_grants.taken_nanos as trial_taken_nanos,
         trial_grants.spent_before_nanos as trial_spent_before_nanos,
-        later.later_yuan, later.later_rest_nanos
+        later.later_units, later.later_rest_nanos
       from owners
       left join trial_grants on trial_grants.account_id = ? and trial_grants.ended_at is null
       cross join (select ${splitSumSql('amount_nanos', 'later')} from entries
@@ -102,7 +102,7 @@ export async function unspentOf(db: Db, query: UnspentQuery): Promise<bigint> {
   const credit = entries.get(creditId)
   const row = credit && (await readAccount(db, query, credit.id))
   if (!row) return 0n
-  let later = joinSum(row.later_yuan, BigInt(row.later_rest_nanos))
+  let later = joinSum(row.later_units, BigInt(row.later_rest_nanos))
   for (const { id, creditId: of } of paybacks) {
     if ((entries.get(of)?.id ?? 0) > credit.id) for (const ref of refsOf(id)) later += amountOf(ref)
   }

@@ -1,3 +1,4 @@
+// @backend sqlite – starts of relays with other settings; test/cluster/currency.test.ts covers PostgreSQL
 /** The platform's currency: chosen at the first start, in every amount, and never changed. */
 
 import assert from 'node:assert/strict'

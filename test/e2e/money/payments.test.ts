@@ -70,8 +70,9 @@ for (const provider of providers) {
         ['pending', '10.00', '10', '0.00'],
       )
       assert.ok(order.pay)
-      const early = await notify(provider, order)
-      assert.ok(early.status >= 400 || /fail/i.test(early.body), 'an unpaid order is not credited')
+      // Alipay has no trade before the payer opens it, and so no notice.
+      const early = method === 'alipay' ? null : await notify(provider, order)
+      assert.ok(early === null || early.status >= 400 || /fail/i.test(early.body))
       assert.equal(await account.balance(), '0')
       const transaction = provider.pay(order.id)
       const notices = await Promise.all(Array.from({ length: 20 }, () => notify(provider, order)))
@@ -130,6 +131,7 @@ for (const provider of providers) {
     test('forged notice – is rejected, and credits nothing', async () => {
       const account = await server.account()
       const order = await orderWith(provider, account)
+      provider.pay(order.id)
       for (const fault of ['wrong-key', 'altered-body', 'no-signature'] as const) {
         const { status, body } = await deliverNotice(server.url, method, provider.notice(order.id, fault))
         assert.ok(status === 400 || status === 401 || /fail/i.test(body), fault)

@@ -75,6 +75,7 @@ describe('notifications in the admin API', () => {
       account: ['email'],
       key: ['email'],
       incident: [],
+      payment: ['email'],
     })
     const operators = await adminServer.call('PATCH', '/notice-preferences', {
       promotion: ['email', 'webhook'],
@@ -85,6 +86,7 @@ describe('notifications in the admin API', () => {
       availability: [],
       address: [],
       backup: [],
+      payment: [],
       model_mismatch: [],
       maximum_exceeded: [],
     })
