@@ -1,11 +1,11 @@
 /** Billing: balance and caps, vouchers, all entries with the balance after each, monthly statements. */
 import { Button, TextInput } from '@mantine/core'
-import { queryOptions } from '@tanstack/react-query'
+import { queryOptions, useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { get } from '../../api/client.ts'
 import type { AccountEntry, Wallet } from '../../api/contract.ts'
 import { useLanguage, useMessages } from '../../locales/messages.ts'
-import { mutateAccount, walletQuery } from '../../api/account-queries.ts'
+import { mutateAccount, paymentMethodsQuery, walletQuery } from '../../api/account-queries.ts'
 import { submitHandler, useAction, useFieldError } from '../../components/forms/use-action.ts'
 import { Meter } from '../../components/charts/chart.tsx'
 import { Dialog } from '../../components/forms/dialog.tsx'
@@ -33,6 +33,8 @@ export function Billing() {
   const language = useLanguage()
   const navigate = route.useNavigate()
   const payments = useMessages('payments')
+  const { data: methods } = useQuery(paymentMethodsQuery)
+  const hasPayments = methods !== undefined && methods.data.length > 0
   const { edit, refund } = route.useSearch()
   const close = (): void => void navigate({ search: {} })
   return (
@@ -43,7 +45,9 @@ export function Billing() {
           <Button variant="default" onClick={() => void navigate({ search: { edit: 'caps' } })}>
             {t.setCaps}
           </Button>
-          <Button onClick={() => void navigate({ to: '/billing/recharge' })}>{payments.recharge}</Button>
+          {hasPayments && (
+            <Button onClick={() => void navigate({ to: '/billing/recharge' })}>{payments.recharge}</Button>
+          )}
         </>
       }
     >
@@ -60,15 +64,21 @@ export function Billing() {
       <Section title={t.recharge} lead={t.rechargeLead}>
         <RedeemVoucher />
       </Section>
-      <Section title={payments.orders}>
-        <PaymentList
-          refunding={refund}
-          setRefunding={(order) => void navigate({ search: order === undefined ? {} : { refund: order } })}
-        />
-      </Section>
-      <Section title={payments.refunds}>
-        <RefundList />
-      </Section>
+      {hasPayments && (
+        <>
+          <Section title={payments.orders}>
+            <PaymentList
+              refunding={refund}
+              setRefunding={(order) =>
+                void navigate({ search: order === undefined ? {} : { refund: order } })
+              }
+            />
+          </Section>
+          <Section title={payments.refunds}>
+            <RefundList />
+          </Section>
+        </>
+      )}
       <Section title={t.entries} csv={{ path: '/console/billing/entries' }}>
         <EntryTable />
       </Section>

@@ -2,6 +2,7 @@
  * Payments, on the main thread: orders, notices and checks. HTTP handlers of every thread, the control socket and the
  * leader's jobs call it. Two calls for one order at the same time are one; what makes a credit unique is in the store.
  */
+import { setTimeout } from 'node:timers/promises'
 import { parseMinor } from '../../lib/currency.ts'
 import { errorMessage } from '../../lib/error-message.ts'
 import { deleteUnpaidOrders, dueOrders, type Order } from '../../payments/payment-orders.ts'
@@ -91,12 +92,15 @@ export interface PaymentServices {
 
 const checkAgainAfterMs = 3000
 const checkMethodsEveryMs = 600_000
+const waitForCheckMs = 2000
 const ordersPerRound = 50
 const unpaidKeptMs = 90 * 86_400_000
 
 interface MethodCheck {
-  readonly at: number
+  /** null: not yet. */
+  readonly at: number | null
   readonly problem: string | null
+  readonly running?: Promise<void>
 }
 
 export class PaymentService implements PaymentServices {
@@ -146,15 +150,23 @@ export class PaymentService implements PaymentServices {
     }
   }
 
-  /** A problem never refuses the start: providers are asked once somebody looks, and then every ten minutes. */
+  /**
+   * A problem never refuses the start: a provider is asked once somebody looks, and then every ten minutes. Nobody waits
+   * long for one that does not answer: until it does, what was found before holds.
+   */
   async #checkMethod(method: PaymentMethod): Promise<MethodCheck> {
+    const { name } = method
     const now = this.#deps.now()
-    const last = this.#methodChecks.get(method.name)
-    if (last !== undefined && last.at > now - checkMethodsEveryMs) return last
-    const problem = await method.check().catch((error: unknown) => errorMessage(error))
-    const check = { at: now, problem }
-    this.#methodChecks.set(method.name, check)
-    return check
+    const last = this.#methodChecks.get(name)
+    if (last?.running !== undefined || (last !== undefined && (last.at ?? 0) > now - checkMethodsEveryMs))
+      return last
+    const running = method
+      .check()
+      .catch((error: unknown) => errorMessage(error))
+      .then((problem) => void this.#methodChecks.set(name, { at: now, problem }))
+    this.#methodChecks.set(name, { ...(last ?? { at: null, problem: null }), running })
+    await Promise.race([running, setTimeout(waitForCheckMs, undefined, { ref: false })])
+    return this.#methodChecks.get(name) ?? { at: null, problem: null }
   }
 
   async preview(input: Pick<OrderInput, 'account' | 'method' | 'amount'>): Promise<OrderPreview> {

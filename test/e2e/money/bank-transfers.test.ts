@@ -1,0 +1,103 @@
+// @backend both
+/** Bank transfers: an operator enters what arrived; another amount, a second operator, the same serial number, refunds. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { PaymentOrder } from '../../../src/http/api/payment-orders.ts'
+import type { PaymentRefund } from '../../../src/http/api/payment-refunds.ts'
+import { expectError, expectResponse, type List } from '../../support/client/admin-api.ts'
+import type { Account } from '../../support/server/account.ts'
+import { sharedTestServer, startTestServer } from '../../support/server/test-server.ts'
+
+const server = await sharedTestServer({
+  env: {
+    BANK_TRANSFER: 'Sluice Ltd, Bank of Examples',
+    BANK_ACCOUNT: '6222000012345678',
+    BANK_SECOND_OPERATOR_ABOVE: '1000',
+  },
+})
+
+async function order(account: Account, amount: string): Promise<PaymentOrder> {
+  const body = { method: 'bank', amount }
+  return expectResponse<PaymentOrder>(server, 201, ['POST', `/accounts/${account.id}/orders`, body])
+}
+
+const confirmation = (received: string, transaction: string, more: object = {}) => ({
+  received,
+  transaction,
+  date: '2026-11-28',
+  ...more,
+})
+
+const confirm = ({ id }: PaymentOrder, body: object): Promise<PaymentOrder> =>
+  expectResponse<PaymentOrder>(server, 200, ['POST', `/orders/${id}/confirm`, body])
+
+describe('Bank transfers', () => {
+  test('Transfer – is credited once, and its serial number cannot be used again', async () => {
+    const account = await server.account()
+    const [first, second] = [await order(account, '100'), await order(account, '100')]
+    assert.match(first.pay?.text ?? '', /Bank of Examples[^]*100\.00/)
+    const paid = await confirm(first, confirmation('100', 'B-1'))
+    assert.deepEqual([paid.state, paid.transaction, await account.balance()], ['paid', 'B-1', '100'])
+    const path = `/orders/${second.id}/confirm`
+    assert.equal(await expectError(server, 409, ['POST', path, confirmation('100', 'B-1')]), 'transaction')
+    await expectError(server, 409, ['POST', `/orders/${first.id}/confirm`, confirmation('100', 'B-1b')])
+    assert.equal(await account.balance(), '100')
+  })
+
+  test('Another amount – needs a decision: credit what came, or return it', async () => {
+    const account = await server.account()
+    const [credited, returned] = [await order(account, '100'), await order(account, '100')]
+    const path = `/orders/${credited.id}/confirm`
+    assert.equal(await expectError(server, 409, ['POST', path, confirmation('99.50', 'B-2')]), 'received')
+    const paid = await confirm(credited, confirmation('99.50', 'B-2', { if_different: 'credit' }))
+    assert.deepEqual([paid.state, paid.credit, await account.balance()], ['paid', '99.5', '99.5'])
+    const back = await confirm(returned, confirmation('1', 'B-3', { if_different: 'return' }))
+    assert.deepEqual([back.state, await account.balance()], ['canceled', '99.5'])
+  })
+
+  test('Large amount – waits for a second operator, and the API key is none', async () => {
+    const account = await server.account()
+    const large = await order(account, '5000')
+    assert.equal((await confirm(large, confirmation('5000', 'B-4'))).state, 'pending')
+    await expectError(server, 409, ['POST', `/orders/${large.id}/confirm`, confirmation('5000', 'B-4')])
+    assert.equal(await account.balance(), '0')
+  })
+
+  test('Refund – takes the balance at once, and is done when its transfer is entered', async () => {
+    const account = await server.account()
+    const paid = await order(account, '50')
+    await confirm(paid, confirmation('50', 'B-5'))
+    const body = { amount: '20', reason: 'unused' }
+    const sent = await expectResponse<PaymentRefund>(server, 201, [
+      'POST',
+      `/orders/${paid.id}/refunds`,
+      body,
+    ])
+    assert.deepEqual([sent.state, await account.balance()], ['sent', '30'])
+    const done = await expectResponse<PaymentRefund>(server, 200, [
+      'POST',
+      `/refunds/${sent.id}/done`,
+      { transaction: 'B-6' },
+    ])
+    assert.deepEqual([done.state, done.transaction], ['done', 'B-6'])
+    await expectError(server, 409, ['POST', `/refunds/${sent.id}/refuse`, { reason: 'too late' }])
+    const { data } = await expectResponse<List>(server, 200, ['GET', `/refunds?order=${paid.id}`])
+    assert.equal(data.length, 1)
+  })
+
+  test('Order – is bound to its account’s day, its bounds and its own fields', async () => {
+    const account = await server.account()
+    await expectError(server, 400, [
+      'POST',
+      `/accounts/${account.id}/orders`,
+      { method: 'bank', amount: '10', product: 'page' },
+    ])
+    for (const amount of ['50000', '50000', '50000', '50000']) await order(account, amount)
+    const path = `/accounts/${account.id}/orders`
+    assert.equal(await expectError(server, 400, ['POST', path, { method: 'bank', amount: '1' }]), 'amount')
+  })
+
+  test('Half of the settings – refuses the start and names the missing one', async (t) => {
+    await assert.rejects(startTestServer(t, { env: { BANK_TRANSFER: 'Sluice Ltd' } }), /BANK_ACCOUNT/)
+  })
+})
