@@ -86,7 +86,7 @@ describe('Alipay', () => {
         now: Date.now,
       })
     assert.deepEqual([...open({ PUBLIC_URL: 'https://relay.example' }).keys()], ['alipay'])
-    assert.throws(() => open({}), { name: 'ConfigError', message: /PUBLIC_URL.*alipay/ })
+    assert.throws(() => open({}), { name: 'ConfigError', message: /PUBLIC_URL/ })
   })
 
   test('settings – keys are read as PEM and as base64, PKCS#1 and PKCS#8', async () => {

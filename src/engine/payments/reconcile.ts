@@ -252,6 +252,8 @@ async function list(deps: PaymentDeps, method: PaymentMethod, found: Found, list
     detail: transaction,
     at,
   }
-  if (!isRepaired) found.differences += 1
-  await deps.db.write(insertDifference(difference, isRepaired ? 'repaired' : 'open', deps.now()))
+  const state = isRepaired ? 'repaired' : 'open'
+  const [written] = await deps.db.write(insertDifference(difference, state, deps.now()))
+  // One that was listed before may have been decided since.
+  if (!isRepaired) found.differences += written?.changes ?? 0
 }

@@ -1,7 +1,7 @@
 // @backend both
 /** Every list that can be exported: its columns, its rows, its filters, and texts that a spreadsheet would execute. */
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import { adminExports } from '../../../src/http/admin/endpoints.ts'
 import { accountEndpoints } from '../../../src/http/console/account/account.ts'
 import { keyEndpoints } from '../../../src/http/console/account/keys.ts'
@@ -9,11 +9,16 @@ import { chatRequest } from '../../support/server/account.ts'
 import { signUpCustomer, setUpOperator } from '../../support/console/console-session.ts'
 import { eventually } from '../../support/client/responses.ts'
 import type { List } from '../../support/client/admin-api.ts'
+import { deliverNotice } from '../../support/payments/scripted-provider.ts'
+import { settingsOf } from '../../support/payments/providers.ts'
+import { StripeServer } from '../../support/payments/stripe-server.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
 
 const formula = '=cmd|x'
-const server = await sharedTestServer()
+const provider = await StripeServer.start()
+after(() => provider[Symbol.asyncDispose]())
+const server = await sharedTestServer({ env: settingsOf([provider]) })
 const upstream = await server.upstream(respondWith('Hello!', { input: 1000, output: 100 }), {
   prices: { input: '0.001', output: '0.001', currency: 'USD', rate: '7.2' },
 })
@@ -69,6 +74,15 @@ await operator.admin('POST', '/promotions', { name: formula, amount: '3' })
 await operator.admin('POST', '/incidents', { title: formula, message: '+1', models: ['m'], public: false })
 await operator.admin('POST', '/invites', { note: formula })
 await customer.call(accountEndpoints.requestLimits, { body: { wanted: { rpm: 900 }, reason: formula } })
+const payer = await server.account()
+for (const amountMinor of [1000n, 999n]) {
+  const body = { method: 'stripe', amount: '10' }
+  const { id } = await operator.admin<{ id: string }>('POST', `/accounts/${payer.id}/orders`, body)
+  provider.pay(id, { amountMinor })
+  await deliverNotice(server.url, 'stripe', provider.notice(id))
+  if (amountMinor === 1000n)
+    await operator.admin('POST', `/orders/${id}/refunds`, { amount: '1', reason: formula })
+}
 for (const model of ['m', formula]) {
   const response = await fetch(`${server.url}/v1/chat/completions`, {
     method: 'POST',
@@ -105,6 +119,9 @@ const expected: Readonly<Record<string, readonly [query: string, first: Readonly
     '/usage': [`group=model&account=${accountId}`, { model: 'm', requests: '1', cost: '0.0023' }],
     '/failures': [`from=${anHourAgo}`, { cause: 'model_not_found', count: '1' }],
     '/incidents': ['open=true', { title: `'${formula}`, models: 'm', latest_message: "'+1" }],
+    '/orders': ['state=paid', { method: 'stripe', amount: '10.00', credit: '10', currency: 'CNY' }],
+    '/refunds': ['', { state: 'done', amount: '1.00', reason: `'${formula}` }],
+    '/payments/differences': ['', { kind: 'amount', amount: '9.99', expected: '10.00', state: 'open' }],
     '/audit': [`object=${accountId}`, { action: 'account.credit', object: accountId }],
   }
 

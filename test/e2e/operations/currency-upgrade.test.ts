@@ -14,10 +14,10 @@ describe('Currency of an earlier release', () => {
     const server = await startTestServer(t)
     const account = await server.account({ balance: '5' })
     await server.stop()
-    const version = migrations.find(({ name }) => name === 'currency')?.version ?? assert.fail()
+    const migration = migrations.find(({ name }) => name === 'currency') ?? assert.fail()
     const database = new DatabaseSync(join(server.dataDir, 'sluice.db'))
-    database.exec(`delete from settings where name = 'currency';
-      delete from schema_version where version >= ${version}`)
+    database.exec("delete from settings where name = 'currency'")
+    database.exec(migration.ddl)
     database.close()
     const refused = /CURRENCY is USD, but the amounts of this installation are in CNY/
     await assert.rejects(server.restart({ CURRENCY: 'USD' }), refused)
