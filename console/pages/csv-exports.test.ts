@@ -11,7 +11,9 @@ const withoutExport: Readonly<Record<string, string>> = {
   'customer/limits.tsx': 'a handful of settings, and requests that the customer wrote',
   'customer/models.tsx': 'GET /v1/models',
   'customer/notifications.tsx': 'messages',
+  'customer/order.tsx': 'one order',
   'customer/profile.tsx': 'sessions and passkeys',
+  'customer/recharge.tsx': 'a form',
   'customer/request.tsx': 'one request',
   'customer/statement.tsx': 'is printed; its lines are exported on the pages Billing and Usage',
   'operator/catalog/model.tsx': 'one model; its requests and prices are exported as lists',
@@ -19,6 +21,7 @@ const withoutExport: Readonly<Record<string, string>> = {
   'operator/monitor/request.tsx': 'one request',
   'operator/system/announcements.tsx': 'messages',
   'operator/system/backups.tsx': 'files',
+  'operator/system/branding.tsx': 'settings',
   'operator/system/notification-channels.tsx': 'settings and messages',
   'operator/system/settings.tsx': 'settings',
 }

@@ -25,6 +25,7 @@ export const paymentReasons: Texts = [
   [/^must be at most yesterday$/, '最晚为昨天'],
   [/^must be within (.+) days$/, '不能超过 $1 天'],
   [/^is required$/, '为必填项'],
+  [/^must be the price of one (.+) in (.+), because .*$/, '必须填写 1 $1 折合的 $2 金额'],
   [/^must be another currency$/, '必须是其他币种'],
   [/^must be a number with at most six decimals, such as "7\.1"$/, '必须是数字，最多六位小数，例如 7.1'],
   [/^must be an ISO 4217 code such as "USD"$/, '必须是三个大写字母，例如 USD'],

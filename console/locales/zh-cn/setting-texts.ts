@@ -128,5 +128,6 @@ export const settingDefaults: Readonly<Record<string, string>> = {
     '`PUBLIC_URLS` 的第一个，否则由 `HOST` 和 `PORT` 组成',
   '`open` if `SMTP_URL` is set, otherwise `invite`, because addresses are not verified':
     '设置了 `SMTP_URL` 时为 `open`，否则为 `invite`（邮箱未经验证）',
+  'that of the database; `CNY` at the first start': '数据库中的币种；首次启动时为 `CNY`',
   'the mode of the secret key': '密钥的模式',
 }
