@@ -18,6 +18,7 @@ import { consoleTables } from './0011-console.ts'
 import { promotions } from './0012-promotions.ts'
 import { additions } from './0013-additions.ts'
 import { payments } from './0014-payments.ts'
+import { rechargePromotions } from './0015-recharge-promotions.ts'
 
 export const migrations: readonly Migration[] = [
   initialSchema,
@@ -34,4 +35,5 @@ export const migrations: readonly Migration[] = [
   promotions,
   ...additions,
   payments,
+  rechargePromotions,
 ]

@@ -233,6 +233,8 @@ const tablesOfModules = {
   ledger: ['vouchers', 'credit_orders', 'promotions', 'trial_grants'],
   payments: [
     'payment_orders',
+    'recharge_promotions',
+    'recharge_bonuses',
     'payments',
     'payment_refunds',
     'payment_rates',

@@ -9,6 +9,7 @@ import { apiError, notFound } from '../../errors.ts'
 import { errorMessage } from '../../lib/error-message.ts'
 import { openStates, orderById, updateOrder, type Order } from '../../payments/payment-orders.ts'
 import { ProviderError, type OrderReading, type PaymentMethod } from '../../payments/payment-method.ts'
+import { releaseBonus } from '../../payments/recharge-bonuses.ts'
 import { lastCheckOf, nextCheckOf, processingForMs, retryCheckAt } from './check-schedule.ts'
 import { providerOrderOf, requireMethod, type PaymentDeps } from './payment-deps.ts'
 import { settleOrder, type SettleOutcome } from './settle-order.ts'
@@ -142,7 +143,7 @@ async function end({ db, now }: PaymentDeps, order: Order, state: 'expired' | 'c
   const at = now()
   const patch = { state, nextCheckAt: lastCheckOf({ expiresAt: Math.max(order.expiresAt, at) }, at) }
   try {
-    await db.write(expectChanges(updateOrder(order.id, openStates, patch, at), 1))
+    await db.write(expectChanges(updateOrder(order.id, openStates, patch, at), 1), ...releaseBonus(order))
   } catch (error) {
     // Settled or ended in the meantime.
     if (!isExpectationFailure(error)) throw error

@@ -1,7 +1,8 @@
 /** Makes orders: the row first, then the provider. Repeating a call with its `client_key` never makes a second order. */
 import { auditStatement } from '../../db/audit.ts'
-import { expectChanges } from '../../db/db.ts'
-import { isUniqueViolation } from '../../db/store-error.ts'
+import { expectChanges, writeIfFound } from '../../db/db.ts'
+import type { Statement } from '../../db/statement.ts'
+import { isExpectationFailure, isUniqueViolation } from '../../db/store-error.ts'
 import { apiError, invalidField } from '../../errors.ts'
 import { formatMinor, parseMinor } from '../../lib/currency.ts'
 import { creditOf, feeOf } from '../../payments/amounts.ts'
@@ -13,6 +14,7 @@ import {
   updateOrder,
   type Order,
 } from '../../payments/payment-orders.ts'
+import { releaseBonus } from '../../payments/recharge-bonuses.ts'
 import { ProviderError, type MethodName, type PaymentMethod } from '../../payments/payment-method.ts'
 import { rateAt } from '../../payments/rates.ts'
 import { nextCheckOf } from './check-schedule.ts'
@@ -101,11 +103,11 @@ export async function createOrder(
       'amount',
       `exceeds the maximum of ${config.paymentMaxDay} ${method.currency} in 24 hours`,
     )
-  const order = orderOf(deps, method, { input, quote, now })
-  try {
-    await db.write(
-      expectChanges(insertOrder(order), 1),
-      ...quote.bonus.reserve(order),
+  let order = orderOf(deps, method, { input, quote, now })
+  const write = (made: Order, reservations: readonly Statement[]) =>
+    db.write(
+      expectChanges(insertOrder(made), 1),
+      ...reservations,
       auditStatement(input.by, 'payment-order.create', order.id, {
         account: order.accountId,
         method: order.method,
@@ -113,6 +115,15 @@ export async function createOrder(
         currency: order.currency,
       }),
     )
+  try {
+    try {
+      await write(order, quote.bonus.reserve(order))
+    } catch (error) {
+      if (!isExpectationFailure(error)) throw error
+      // Another order has taken what was left of the budget.
+      order = { ...order, bonusNanos: 0n, promotionId: null }
+      await write(order, [])
+    }
   } catch (error) {
     if (!isUniqueViolation(error, 'payment_orders.account_id')) throw error
     const first = await repeatedOrder(deps, input)
@@ -185,12 +196,13 @@ async function beginIfOpen(deps: PaymentDeps, order: Order): Promise<Order> {
   const method = methodForOrder(deps, order.method)
   try {
     const begun = await method.begin(providerOrderOf(deps, order))
-    const patch =
-      begun.kind === 'refused'
-        ? ({ state: 'failed', problem: begun.reason, nextCheckAt: null } as const)
-        : ({ state: 'pending', reference: begun.reference, pay: begun.pay } as const)
+    const isRefused = begun.kind === 'refused'
+    const patch = isRefused
+      ? ({ state: 'failed', problem: begun.reason, nextCheckAt: null } as const)
+      : ({ state: 'pending', reference: begun.reference, pay: begun.pay } as const)
     // A payment that was faster than this answer has settled it: then nothing changes.
-    await deps.db.write(updateOrder(order.id, ['created'], patch, deps.now()))
+    const update = updateOrder(order.id, ['created'], patch, deps.now())
+    await writeIfFound(deps.db, update, ...(isRefused ? releaseBonus(order) : []))
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
     throw unavailable(order.id, error.message)

@@ -20,7 +20,7 @@ import { cancelOrder, checkOrder, requireOrder, type CheckOutcome } from './chec
 import { confirmOrder, type ReceivedTransfer } from './confirm-order.ts'
 import { createOrder, quoteOrder, type OrderInput, type OrderQuote } from './create-order.ts'
 import { DailyReconciliation } from './daily-reconciliation.ts'
-import { noBonus } from './order-bonus.ts'
+import { bonusFor } from './order-bonus.ts'
 import type { PaymentDeps } from './payment-deps.ts'
 import { reconcile, type ReconcileInput } from './reconcile.ts'
 import { decideDifference, type DifferenceDecision } from './resolve-difference.ts'
@@ -179,7 +179,12 @@ export class PaymentService implements PaymentServices {
   }
 
   get #bonusDeps() {
-    return { ...this.#deps, bonusFor: () => Promise.resolve(noBonus) }
+    const { db } = this.#deps
+    return {
+      ...this.#deps,
+      bonusFor: (account: string, creditNanos: bigint, at: number) =>
+        bonusFor(db, { account, creditNanos, at }),
+    }
   }
 
   async checkOrder(id: string, by: string): Promise<Order> {

@@ -14,6 +14,7 @@ import { operatorAudience } from '../../notifications/notification-kinds.ts'
 import { insertNotification } from '../../notifications/notifications.ts'
 import { insertDifference, type DifferenceKind } from '../../payments/differences.ts'
 import { orderById, updateOrder, type Order } from '../../payments/payment-orders.ts'
+import type { SettledBonus } from '../../payments/recharge-bonuses.ts'
 import type { MethodName, PaymentFacts } from '../../payments/payment-method.ts'
 import {
   bonusCreditId,
@@ -33,7 +34,7 @@ export interface SettleDeps {
   /** Enters a stored credit order into the ledger; resolves when durable. */
   readonly applyCreditOrder: (creditId: string) => Promise<unknown>
   /** The bonus that still applies now that the order is paid (first recharge, budget). */
-  readonly bonusAtSettlement: (order: Order) => Promise<bigint>
+  readonly bonusAtSettlement: (order: Order, isAsOrdered: boolean) => Promise<SettledBonus>
 }
 
 export interface Settlement {
@@ -61,12 +62,13 @@ export async function settleOrder(deps: SettleDeps, settlement: Settlement): Pro
     if (order === undefined) return 'foreign'
     if (!matches(order, settlement)) return list(deps, settlement, order, 'mismatch')
     if (order.state === 'paid') return list(deps, settlement, order, 'surplus')
-    const payment = await paymentOf(deps, order, settlement)
+    const bonus = await deps.bonusAtSettlement(order, settlement.creditNanos === undefined)
+    const payment = paymentOf(deps, order, { settlement, bonus })
     try {
-      await db.write(...settlementBatch(deps, order, payment))
+      await db.write(...settlementBatch(deps, order, payment), ...bonus.statements)
     } catch (error) {
       // Another call was faster, here or at another node: look again.
-      if (isExpectationFailure(error) || isUniqueViolation(error, 'payments.method')) continue
+      if (isLost(error)) continue
       throw error
     }
     await enterCredits(deps, payment)
@@ -84,7 +86,17 @@ function matches(order: Order, { method, facts, creditNanos }: Settlement): bool
   )
 }
 
-async function paymentOf(deps: SettleDeps, order: Order, settlement: Settlement): Promise<Payment> {
+function isLost(error: unknown): boolean {
+  const columns = ['payments.method', 'recharge_bonuses.account_id']
+  return isExpectationFailure(error) || columns.some((column) => isUniqueViolation(error, column))
+}
+
+interface Settling {
+  readonly settlement: Settlement
+  readonly bonus: SettledBonus
+}
+
+function paymentOf(deps: SettleDeps, order: Order, { settlement, bonus }: Settling): Payment {
   const { method, facts, by, creditNanos } = settlement
   const now = deps.now()
   return {
@@ -96,7 +108,7 @@ async function paymentOf(deps: SettleDeps, order: Order, settlement: Settlement)
     currency: facts.currency,
     amountMinor: facts.amountMinor,
     creditNanos: creditNanos ?? order.creditNanos,
-    bonusNanos: creditNanos === undefined ? await deps.bonusAtSettlement(order) : 0n,
+    bonusNanos: bonus.nanos,
     payer: facts.payer,
     paidAt: facts.paidAt ?? now,
     settledAt: now,

@@ -11,6 +11,7 @@ import type { Core } from '../../engine/core.ts'
 import { CreditService } from '../../engine/credit-service.ts'
 import { PaymentService } from '../../engine/payments/payment-service.ts'
 import { publicUrlOf } from '../../http/public-urls.ts'
+import { bonusAtSettlement } from '../../payments/recharge-bonuses.ts'
 import { createPaymentMethods } from '../../payments/payment-methods.ts'
 import { ProviderHttp } from '../../payments/provider-http.ts'
 import type { Log } from '../../lib/log.ts'
@@ -65,7 +66,7 @@ export class ControlHandler {
       wallet: async (account) => core.authority.wallet(account, null),
       publishChanges: (changes) => this.publishChanges(changes),
       applyCreditOrder: (id) => this.creditService.applyOrder(id),
-      bonusAtSettlement: (order) => Promise.resolve(order.bonusNanos),
+      bonusAtSettlement: (order, isAsOrdered) => bonusAtSettlement(core.store.db, order, isAsOrdered),
     })
   }
 

@@ -54,7 +54,9 @@ export function Promotions() {
           </EmptyState>
         }
       >
-        {(promotions) => {
+        {(all) => {
+          // Bonuses for recharges have other fields than trial credit.
+          const promotions = all.filter(({ on }) => on === 'sign_up')
           const edited = promotions.find(({ id }) => id === edit)
           return (
             <>

@@ -168,7 +168,37 @@ export interface AutoRechargesTable {
   updated_at: number
 }
 
+export interface RechargePromotionsTable {
+  id: string
+  name: string
+  starts_at: number
+  ends_at: number | null
+  /** JSON: [{min, fixed} or {min, percent, max?}], amounts as decimal text in the platform's currency. */
+  tiers: string
+  first_only: 0 | 1
+  /** null: no limit. */
+  budget_nanos: bigint | null
+  per_account_nanos: bigint | null
+  /** Reserved by open orders, or granted to paid ones. */
+  used_nanos: bigint
+  status: 'active' | 'paused'
+  created_at: number
+  updated_at: number
+}
+
+export interface RechargeBonusesTable {
+  order_id: string
+  promotion_id: string
+  account_id: string
+  amount_nanos: bigint
+  /** Whether it is for a first recharge: an account is granted one at most. */
+  first_only: 0 | 1
+  state: 'reserved' | 'granted' | 'released'
+}
+
 export interface PaymentTables {
+  recharge_promotions: RechargePromotionsTable
+  recharge_bonuses: RechargeBonusesTable
   payment_orders: PaymentOrdersTable
   payments: PaymentsTable
   payment_refunds: PaymentRefundsTable

@@ -1,19 +1,34 @@
-/** `/promotions`: trial credit for a limited time, once per mailbox. */
+/** `/promotions`: trial credit for a limited time, once per mailbox, and bonuses for recharges. */
 import { z } from '@hono/zod-openapi'
 import { fieldsOf } from '../../../db/row-fields.ts'
 import { jsonFields } from '../../api/json-fields.ts'
 import { view } from '../../api/define-endpoints.ts'
 import { admin } from '../admin-context.ts'
-import { currencyColumn } from '../../csv-export.ts'
+import { currencyColumn, namedColumns } from '../../csv-export.ts'
 import {
   createPromotion,
-  listPromotions,
   promotionById,
   promotionStates,
   updatePromotion,
   type Promotion,
   type PromotionPatch,
 } from '../../../ledger/credits/promotions.ts'
+import { invalidField } from '../../../errors.ts'
+import {
+  createRechargePromotion,
+  rechargePromotionById,
+  updateRechargePromotion,
+  type RechargePromotion,
+} from '../../../payments/recharge-promotions.ts'
+import {
+  listAllPromotions,
+  rechargeFields,
+  rechargePromotionSchema,
+  requireOnly,
+  serializeRecharge,
+  toRechargeInput,
+  toRechargePatch,
+} from './recharge-promotions.ts'
 import { parseAmount } from '../../../lib/money.ts'
 import { money, time, timeInput } from '../schemas.ts'
 import { parseTime } from '../../api/json-values.ts'
@@ -34,10 +49,15 @@ const promotionPatch = z.strictObject({
   }),
   status: status.optional(),
 })
-const promotionInput = promotionPatch.extend({ name: z.string(), amount: money })
+const promotionInput = promotionPatch.extend({
+  name: z.string(),
+  on: z.enum(['sign_up', 'recharge']).optional().meta({ description: 'Default: `sign_up`.' }),
+  ...rechargeFields,
+})
 export const promotionSchema = z
   .object({
     id: z.string(),
+    on: z.literal('sign_up'),
     name: z.string(),
     amount: money,
     code: z.string().nullable(),
@@ -53,10 +73,21 @@ export const promotionSchema = z
   })
   .openapi('Promotion')
 
-const promotionView = view('promotion', promotionSchema, (promotion: Promotion) => ({
+const serializeSignUp = (promotion: Promotion) => ({
   ...jsonFields(promotion),
+  on: 'sign_up' as const,
   max_grants: promotion.grantsMax,
-}))
+})
+const promotionView = view(
+  'promotion',
+  z.union([promotionSchema, rechargePromotionSchema]),
+  (promotion: Promotion | RechargePromotion) =>
+    'tiers' in promotion ? serializeRecharge(promotion) : serializeSignUp(promotion),
+)
+
+/** A column that is empty for promotions of recharges. */
+const signUpColumn = (name: keyof z.infer<typeof promotionSchema>) =>
+  namedColumns<z.infer<typeof promotionSchema>>([name])[0] ?? currencyColumn
 
 function toPromotionPatch(body: z.infer<typeof promotionPatch>): PromotionPatch {
   const { amount, max_grants: grantsMax, starts_at: startsAt, ends_at: endsAt, ...rest } = body
@@ -71,13 +102,17 @@ function toPromotionPatch(body: z.infer<typeof promotionPatch>): PromotionPatch 
 
 export const promotionEndpoints = [
   admin.create('/promotions', {
-    summary: 'Create a promotion: while it runs, accounts created with `trial` get its amount',
+    summary: 'Create a promotion: trial credit for new accounts, or a bonus for recharges',
     body: promotionInput,
     response: promotionView,
-    handle({ ctx, by, body }) {
+    handle({ ctx, by, body: { on, ...body } }): Promise<Promotion | RechargePromotion> {
+      const at = Date.now()
+      if (on === 'recharge') return createRechargePromotion(ctx.db, toRechargeInput(body, at), { at, by })
+      requireOnly(body, Object.keys(promotionPatch.shape))
+      if (body.amount === undefined) throw invalidField('amount', 'is required')
       const amountNanos = parseAmount(body.amount, 'amount')
-      const input = { ...toPromotionPatch(body), name: body.name, amountNanos }
-      return createPromotion(ctx.db, input, { at: Date.now(), by })
+      const input = { ...toPromotionPatch(promotionPatch.parse(body)), name: body.name, amountNanos }
+      return createPromotion(ctx.db, input, { at, by })
     },
   }),
   admin.page('/promotions', {
@@ -86,32 +121,38 @@ export const promotionEndpoints = [
     cursor: /^pro_[0-9a-z]{26}$/,
     csv: [
       'id',
+      'on',
       'name',
-      'amount',
+      signUpColumn('amount'),
       currencyColumn,
-      'code',
-      'state',
+      signUpColumn('code'),
+      signUpColumn('state'),
       'status',
       'starts_at',
       'ends_at',
-      'granted',
-      'max_grants',
-      'credit_days',
+      signUpColumn('granted'),
+      signUpColumn('max_grants'),
+      signUpColumn('credit_days'),
       'created_at',
       'updated_at',
     ],
-    handle: ({ ctx, page }) => listPromotions(ctx.db, { ...page, at: Date.now() }),
+    handle: ({ ctx, page }) => listAllPromotions(ctx.db, { ...page, at: Date.now() }),
   }),
   admin.get('/promotions/{id}', {
     summary: 'Get a promotion',
     response: promotionView,
-    handle: ({ ctx, params }) => promotionById(ctx.db, params.id, Date.now()),
+    handle: async ({ ctx, params }) =>
+      (await rechargePromotionById(ctx.db, params.id)) ?? promotionById(ctx.db, params.id, Date.now()),
   }),
   admin.patch('/promotions/{id}', {
     summary: 'Update a promotion; affects future grants only',
     body: promotionPatch,
     response: promotionView,
-    handle: ({ ctx, by, params, body }) =>
-      updatePromotion(ctx.db, params.id, toPromotionPatch(body), { at: Date.now(), by }),
+    async handle({ ctx, by, params, body }): Promise<Promotion | RechargePromotion> {
+      const action = { at: Date.now(), by }
+      if ((await rechargePromotionById(ctx.db, params.id)) === undefined)
+        return updatePromotion(ctx.db, params.id, toPromotionPatch(body), action)
+      return updateRechargePromotion(ctx.db, params.id, toRechargePatch(body), action)
+    },
   }),
 ]
