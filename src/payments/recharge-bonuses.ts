@@ -81,7 +81,7 @@ export async function bonusAtSettlement(db: Db, order: Order, isAsOrdered: boole
   if (bonus === undefined) return { nanos: 0n, statements: [] }
   const applies = isAsOrdered && (bonus.first_only === 0 || !(await hasPaid(db, order.accountId)))
   const isReserved = bonus.state === 'reserved'
-  if (!applies || (!isReserved && !(await hasRoom(db, bonus))))
+  if (!applies || (!isReserved && !(await hasRoom(db, bonus, order.createdAt))))
     return { nanos: 0n, statements: releaseBonus(order).map(compileQuery) }
   const grant = expectChanges(moveBonus(order.id, bonus.state, 'granted'), 1)
   const reserveAgain = isReserved ? [] : [useBudget(bonus, order.createdAt)]
@@ -105,10 +105,11 @@ export async function bonusesOf(db: Db, promotion: string, account: string): Pro
   return (await db.all(query)).reduce((sum, row) => sum + row.amount_nanos, 0n)
 }
 
-async function hasRoom(db: Db, bonus: RechargeBonusesTable): Promise<boolean> {
+/** The conditions of `useBudget`: a batch that fails it finds here why. */
+async function hasRoom(db: Db, bonus: RechargeBonusesTable, at: number): Promise<boolean> {
   const query = sql.selectFrom('recharge_promotions').selectAll().where('id', '=', bonus.promotion_id)
   const row = await db.first(query)
-  if (row?.status !== 'active') return false
+  if (row?.status !== 'active' || (row.ends_at !== null && row.ends_at <= at)) return false
   if (row.budget_nanos !== null && row.used_nanos + bonus.amount_nanos > row.budget_nanos) return false
   if (row.per_account_nanos === null) return true
   const used = await bonusesOf(db, row.id, bonus.account_id)
