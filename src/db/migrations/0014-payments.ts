@@ -140,23 +140,5 @@ create table payment_differences (
   unique (method, merchant, kind, reference)
 ) strict;
 create index payment_differences_open on payment_differences (id) where state = 'open';
-create table auto_recharges (
-  account_id text primary key references accounts (id),
-  method text not null,
-  is_on integer not null,
-  threshold_nanos integer not null,
-  amount_minor integer not null check (amount_minor > 0),
-  monthly_limit_minor integer not null,
-  consent_version text not null,
-  consented_by text not null,
-  consented_at integer not null,
-  card text,
-  failures integer not null,
-  problem text,
-  paused_until integer,
-  order_id text,
-  last_started_at integer,
-  updated_at integer not null
-) strict, without rowid;
 `,
 }

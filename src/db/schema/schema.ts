@@ -241,7 +241,6 @@ const tablesOfModules = {
     'payment_disputes',
     'payment_runs',
     'payment_differences',
-    'auto_recharges',
   ],
   limits: ['attempts'],
   notifications: ['notices', 'notice_preferences', 'channels', 'deliveries', 'outbox', 'announcements'],

@@ -53,7 +53,7 @@ test('Rate – is needed for another currency, dated, and frozen with the order'
 describe('Decisions about payments', () => {
   test('Refund that a customer requests – takes the balance at once; refused, it is back', async () => {
     const customer = await signUpCustomer(server, 'refund@example.com')
-    const input = { method: 'stripe', amount: '10', save_card: false } as const
+    const input = { method: 'stripe', amount: '10' } as const
     const order = await customer.call(orderEndpoints.createOrder, { body: input })
     provider.pay(order.id)
     await customer.call(orderEndpoints.checkOrder, { id: order.id })

@@ -147,27 +147,6 @@ export interface PaymentDifferencesTable {
   reason: string | null
 }
 
-export interface AutoRechargesTable {
-  account_id: string
-  method: string
-  is_on: 0 | 1
-  threshold_nanos: bigint
-  amount_minor: number
-  monthly_limit_minor: number
-  consent_version: string
-  consented_by: string
-  consented_at: number
-  /** JSON of the saved card; null: none. */
-  card: string | null
-  failures: number
-  problem: string | null
-  paused_until: number | null
-  /** The order in flight; at most one per account. */
-  order_id: string | null
-  last_started_at: number | null
-  updated_at: number
-}
-
 export interface RechargePromotionsTable {
   id: string
   name: string
@@ -206,5 +185,4 @@ export interface PaymentTables {
   payment_disputes: PaymentDisputesTable
   payment_runs: PaymentRunsTable
   payment_differences: PaymentDifferencesTable
-  auto_recharges: AutoRechargesTable
 }

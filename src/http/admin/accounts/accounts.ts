@@ -15,6 +15,7 @@ import {
   type AccountPatch,
 } from '../../../accounts/accounts.ts'
 import type { Db } from '../../../db/db.ts'
+import { receivableOf } from '../../../payments/payment-refunds.ts'
 import { notFound } from '../../../errors.ts'
 import { formatAmount, parseFactor } from '../../../lib/money.ts'
 import { createAccountWithTrial } from '../../api/trial-credit.ts'
@@ -68,6 +69,9 @@ export const accountSchema = z
     timezone: z.string(),
     price_factor: factor.nullable(),
     trial: z.boolean(),
+    receivable: money.meta({
+      description: 'What disputes of payments took beyond the balance: the account owes it.',
+    }),
     created_at: time,
     updated_at: time,
   })
@@ -92,6 +96,7 @@ async function serializeAccount(account: Account, ctx: AppContext): Promise<z.in
   return {
     ...jsonFields(account),
     ...(await readWallet(account, ctx)),
+    receivable: formatAmount(await receivableOf(ctx.db, account.id)),
     limits: serializeLimits(account.limits),
   }
 }

@@ -83,12 +83,12 @@ export const orderEndpoints = {
     },
   }),
   createOrder: customer.post('/billing/orders', {
-    body: z.strictObject({ ...orderFields, save_card: z.boolean().default(false) }),
+    body: z.strictObject(orderFields),
     response: ownOrderSchema,
     async handle(context) {
       const { ctx, accountId, by, body } = context
-      const { method, product = null, amount, client_key: clientKey = null, save_card: savesCard } = body
-      const input = { account: accountId, method, product, amount, clientKey, savesCard, by }
+      const { method, product = null, amount, client_key: clientKey = null } = body
+      const input = { account: accountId, method, product, amount, clientKey, savesCard: false, by }
       return orderJson(context, (await ctx.payments.createOrder(input)).order)
     },
   }),
