@@ -6,6 +6,7 @@ import type { PaymentMethodDeps } from './method-deps.ts'
 import { methodNames, type MethodName, type PaymentMethod } from './payment-method.ts'
 import { requireHttps } from './required-settings.ts'
 import { createStripe } from './stripe.ts'
+import { createWechat } from './wechat.ts'
 
 /** null: not configured. Throws a `ConfigError` naming the setting that is missing if it is half configured. */
 type MethodFactory = (deps: PaymentMethodDeps) => PaymentMethod | null
@@ -14,6 +15,7 @@ type MethodFactory = (deps: PaymentMethodDeps) => PaymentMethod | null
 const factories: Partial<Record<MethodName, MethodFactory>> = {
   stripe: createStripe,
   alipay: createAlipay,
+  wechat: createWechat,
   epay: createEpay,
   bank: createBank,
 }

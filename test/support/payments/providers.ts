@@ -2,11 +2,13 @@
 import { AlipayServer } from './alipay-server.ts'
 import { EpayServer } from './epay-server.ts'
 import { StripeServer } from './stripe-server.ts'
+import { WechatServer } from './wechat-server.ts'
 import type { ScriptedProvider } from './scripted-provider.ts'
 
 export const startProvider = {
   stripe: () => StripeServer.start(),
   alipay: () => AlipayServer.start(),
+  wechat: () => WechatServer.start(),
   epay: () => EpayServer.start(1),
 } as const satisfies Record<string, () => Promise<ScriptedProvider>>
 
