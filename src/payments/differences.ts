@@ -56,7 +56,7 @@ function differenceOf(row: PaymentDifferencesTable): Difference {
 
 const toCell = (minor: bigint | null): number | null => (minor === null ? null : Number(minor))
 
-/** Does nothing if the same difference is listed already, whatever became of it. */
+/** If the same difference is listed already, whatever became of it, only an amount that was not known is added. */
 export function insertDifference(found: Found, state: 'open' | 'repaired', now: number): Compilable {
   const row = columnsOf<PaymentDifferencesTable>({
     id: newId('dif'),
@@ -73,7 +73,13 @@ export function insertDifference(found: Found, state: 'open' | 'repaired', now: 
   return sql
     .insertInto('payment_differences')
     .values(row)
-    .onConflict((conflict) => conflict.columns(['method', 'merchant', 'kind', 'reference']).doNothing())
+    .onConflict((conflict) =>
+      conflict
+        .columns(['method', 'merchant', 'kind', 'reference'])
+        .doUpdateSet({ amount_minor: row.amount_minor })
+        .where('payment_differences.amount_minor', 'is', null)
+        .where('payment_differences.state', '=', 'open'),
+    )
 }
 
 export async function differenceById(db: Db, id: string): Promise<Difference | undefined> {

@@ -1,4 +1,6 @@
 /** The payment methods that are configured, in the order of `PAYMENT_METHODS`. */
+import { minorDigitsOf } from '../lib/currency.ts'
+import { ConfigError } from '../lib/settings.ts'
 import { createAlipay } from './alipay.ts'
 import { createBank } from './bank.ts'
 import { createEpay } from './epay.ts'
@@ -30,5 +32,25 @@ export function createPaymentMethods(deps: PaymentMethodDeps): PaymentMethods {
   const hasNotices = methods.some(({ notices }) => notices !== null)
   const { publicUrl, paymentAllow } = deps.config
   if (hasNotices) requireHttps({ PUBLIC_URL: publicUrl }, paymentAllow)
+  for (const method of methods) requireWholeUnits(deps, method)
   return new Map(methods.map((method) => [method.name, method]))
+}
+
+/** Throws a `ConfigError` if an amount of the settings has more decimals than the currency of a method. */
+function requireWholeUnits({ config }: PaymentMethodDeps, { name, currency }: PaymentMethod): void {
+  const amounts = {
+    PAYMENT_MIN: config.paymentMin,
+    PAYMENT_MAX: config.paymentMax,
+    PAYMENT_MAX_DAY: config.paymentMaxDay,
+    PAYMENT_FEES: config.paymentFees.get(name)?.fixed,
+    BANK_SECOND_OPERATOR_ABOVE: name === 'bank' ? (config.bankSecondOperatorAbove ?? undefined) : undefined,
+  }
+  const decimals = (text: string): number => text.split('.')[1]?.length ?? 0
+  const wrong = Object.entries(amounts).filter(
+    ([, text]) => text !== undefined && decimals(text) > minorDigitsOf(currency),
+  )
+  if (wrong.length === 0) return
+  throw new ConfigError(
+    wrong.map(([env]) => `Invalid ${env}: has more decimals than ${currency}, the currency of ${name}`),
+  )
 }

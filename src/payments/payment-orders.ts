@@ -24,6 +24,9 @@ export interface Order extends Omit<Columns, 'method' | 'amountMinor' | 'feeMino
 /** States in which an order can still be paid as planned. */
 export const openStates: readonly OrderState[] = ['created', 'pending']
 
+/** All states but `paid`: a genuine payment settles an order in any of them. */
+export const unpaidStates: readonly OrderState[] = [...openStates, 'expired', 'failed', 'canceled']
+
 /** Valid at every provider: letters and digits, at most 32, the same in upper case. */
 export function newOrderId(): string {
   return `S${newId('').slice(1).toUpperCase()}`
@@ -67,16 +70,22 @@ type Patch = Partial<
     | 'bonusNanos'
     | 'promotionId'
     | 'confirmation'
+    | 'feeMinor'
   >
 >
 
 /** Changes an order that is in one of these states; the caller expects one row, or accepts none. */
 export function updateOrder(id: string, states: readonly OrderState[], patch: Patch, at: number): Compilable {
-  const { pay, ...rest } = patch
-  const set = { ...columnsOf<PaymentOrdersTable>(rest), updated_at: at }
+  const { pay, feeMinor, ...rest } = patch
+  const set = {
+    ...columnsOf<PaymentOrdersTable>(rest),
+    ...(feeMinor === undefined ? {} : { fee_minor: Number(feeMinor) }),
+    ...(pay === undefined ? {} : { pay: pay === null ? null : JSON.stringify(pay) }),
+    updated_at: at,
+  }
   return sql
     .updateTable('payment_orders')
-    .set(pay === undefined ? set : { ...set, pay: pay === null ? null : JSON.stringify(pay) })
+    .set(set)
     .where('id', '=', id)
     .where('state', 'in', [...states])
 }

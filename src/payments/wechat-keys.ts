@@ -74,11 +74,11 @@ export class WechatKeys {
     if (known !== null) {
       // What is known stays good while it is renewed, and if that fails.
       if (this.#certificates.size > 0 && now() - this.#fetchedAt >= refreshAfterMs)
-        this.#fetch().catch(() => undefined)
+        this.#refresh().catch(() => undefined)
       return known
     }
     if (!/^[\dA-F]{8,64}$/i.test(serial)) return null
-    await this.#fetch()
+    await this.#refresh()
     return this.#certificateKeyOf(serial)
   }
 
@@ -88,7 +88,7 @@ export class WechatKeys {
   }
 
   /** Fetches the list, unless that was tried a short time ago; then the result is that of the last attempt. */
-  #fetch(): Promise<void> {
+  #refresh(): Promise<void> {
     const now = this.#deps.now()
     if (now - this.#attemptedAt >= attemptAfterMs) {
       this.#attemptedAt = now

@@ -99,7 +99,8 @@ export async function serve(config: Config): Promise<void> {
   await drain(workerPool, config, log)
   await closeAll(log, {
     // The backup schedule waits for a running backup, which is ended here.
-    'leader jobs': () => Promise.all([stopLeaderJobs(), controlHandler.backups.close()]),
+    'leader jobs': () =>
+      Promise.all([stopLeaderJobs(), controlHandler.closePayments(), controlHandler.backups.close()]),
     'ledger monitor': stopLedgerMonitor,
     'credit reconciliation': stopReconciliation,
     'key usage': () => keyUsage.close(),

@@ -7,7 +7,13 @@ import { expectChanges } from '../../db/db.ts'
 import { isExpectationFailure } from '../../db/store-error.ts'
 import { apiError, notFound } from '../../errors.ts'
 import { errorMessage } from '../../lib/error-message.ts'
-import { openStates, orderById, updateOrder, type Order } from '../../payments/payment-orders.ts'
+import {
+  openStates,
+  orderById,
+  unpaidStates,
+  updateOrder,
+  type Order,
+} from '../../payments/payment-orders.ts'
 import { ProviderError, type OrderReading, type PaymentMethod } from '../../payments/payment-method.ts'
 import { releaseBonus } from '../../payments/recharge-bonuses.ts'
 import { lastCheckOf, nextCheckOf, processingForMs, retryCheckAt } from './check-schedule.ts'
@@ -44,15 +50,21 @@ async function apply(deps: PaymentDeps, method: PaymentMethod, read: Read): Prom
   const { order, reading, by } = read
   const now = deps.now()
   switch (reading.state) {
-    case 'paid':
-      return settleOrder(deps, { method: order.method, facts: reading.payment, by })
+    case 'paid': {
+      const outcome = await settleOrder(deps, { method: order.method, facts: reading.payment, by })
+      // What differs is listed for an operator, and asking more often changes nothing.
+      if (outcome === 'mismatch' || outcome === 'foreign')
+        await schedule(deps, order, lastCheckOf(order, now))
+      return outcome
+    }
     case 'processing': {
       const isLate = now > order.createdAt + processingForMs
       await schedule(deps, order, isLate ? null : Math.max(nextCheckOf(order, now), now + 60_000))
       return 'processing'
     }
     case 'closed':
-      await end(deps, order, 'expired')
+      if (openStates.includes(order.state)) await end(deps, order, 'expired')
+      else await schedule(deps, order, lastCheckOf(order, now))
       return 'closed'
     case 'unpaid':
       if (!openStates.includes(order.state)) {
@@ -132,10 +144,11 @@ function notCancelable({ state }: Order) {
 
 async function schedule({ db, now }: PaymentDeps, order: Order, nextCheckAt: number | null): Promise<void> {
   const patch = { nextCheckAt, checks: order.checks + 1 }
-  await db.write(updateOrder(order.id, ['created', 'pending', 'expired', 'failed', 'canceled'], patch, now()))
+  await db.write(updateOrder(order.id, unpaidStates, patch, now()))
 }
 
-async function scheduleRetry(deps: PaymentDeps, order: Order): Promise<void> {
+/** After a check that found nothing out: the next one comes later, so that others have their turn. */
+export async function scheduleRetry(deps: PaymentDeps, order: Order): Promise<void> {
   await schedule(deps, order, retryCheckAt(order.checks, deps.now()))
 }
 

@@ -4,8 +4,8 @@ import { auditStatement } from '../../db/audit.ts'
 import { expectChanges } from '../../db/db.ts'
 import { apiError, invalidField } from '../../errors.ts'
 import { formatMinor, parseMinor } from '../../lib/currency.ts'
-import { creditOf } from '../../payments/amounts.ts'
-import { openStates, updateOrder, type Order } from '../../payments/payment-orders.ts'
+import { creditOf, feeOf } from '../../payments/amounts.ts'
+import { unpaidStates, updateOrder, type Order } from '../../payments/payment-orders.ts'
 import { paymentByTransaction } from '../../payments/payments.ts'
 import { requireOrder } from './check-order.ts'
 import type { PaymentDeps } from './payment-deps.ts'
@@ -26,7 +26,6 @@ export interface ReceivedTransfer {
 
 /** The actor of scripts, which cannot be the second person. */
 const scriptActor = 'admin-api'
-const unpaidStates = [...openStates, 'expired', 'failed', 'canceled'] as const
 
 /**
  * Settles an order by bank transfer. Throws 400 for another method, 409 if the amount differs and `ifDifferent` does not say
@@ -58,8 +57,15 @@ export async function confirmOrder(
     payer: transfer.payer === null ? null : createHash('sha256').update(transfer.payer).digest('hex'),
     savedCard: null,
   }
-  const creditNanos = creditOf(received, order.ratePpm, currency)
-  await settleOrder(deps, { method: 'bank', facts, by, ...(differs ? { creditNanos } : {}) })
+  const fee = feeOf(received, deps.config.paymentFees.get('bank'), currency)
+  if (fee >= received) throw invalidField('received', 'must be more than the fee')
+  const creditNanos = creditOf(received - fee, order.ratePpm, currency)
+  await settleOrder(deps, {
+    method: 'bank',
+    facts,
+    by,
+    ...(differs ? { credited: { creditNanos, feeMinor: fee } } : {}),
+  })
   return requireOrder(deps, id)
 }
 

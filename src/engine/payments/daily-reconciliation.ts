@@ -23,7 +23,14 @@ export class DailyReconciliation {
 
   /** Compares what is due; cheap if nothing is. */
   async run(): Promise<void> {
-    for (const method of this.#deps.methods.values()) await this.#runMethod(method)
+    for (const method of this.#deps.methods.values()) {
+      try {
+        await this.#runMethod(method)
+      } catch (error) {
+        this.#failedAt.set(method.name, this.#deps.now())
+        this.#deps.log.warn({ err: error, method: method.name }, 'payments could not be compared')
+      }
+    }
   }
 
   async #runMethod(method: PaymentMethod): Promise<void> {

@@ -5,6 +5,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { parseMinor } from '../../lib/currency.ts'
 import { errorMessage } from '../../lib/error-message.ts'
+import type { Log } from '../../lib/log.ts'
 import { deleteUnpaidOrders, dueOrders, type Order } from '../../payments/payment-orders.ts'
 import type {
   MethodName,
@@ -16,7 +17,7 @@ import type { Difference } from '../../payments/differences.ts'
 import type { PaymentRun } from '../../payments/payment-runs.ts'
 import type { Refund } from '../../payments/payment-refunds.ts'
 import { rateAt } from '../../payments/rates.ts'
-import { cancelOrder, checkOrder, requireOrder, type CheckOutcome } from './check-order.ts'
+import { cancelOrder, checkOrder, requireOrder, scheduleRetry, type CheckOutcome } from './check-order.ts'
 import { confirmOrder, type ReceivedTransfer } from './confirm-order.ts'
 import { createOrder, quoteOrder, type OrderInput, type OrderQuote } from './create-order.ts'
 import { DailyReconciliation } from './daily-reconciliation.ts'
@@ -107,6 +108,7 @@ export class PaymentService implements PaymentServices {
   readonly #deps: PaymentDeps
   readonly #receiver: NoticeReceiver
   readonly #daily: DailyReconciliation
+  #isStopped = false
   readonly #checks = new Map<string, { readonly at: number; readonly outcome: Promise<CheckOutcome> }>()
   readonly #methodChecks = new Map<MethodName, MethodCheck>()
 
@@ -200,6 +202,8 @@ export class PaymentService implements PaymentServices {
     const last = this.#checks.get(order.id)
     if (last !== undefined && last.at > now - checkAgainAfterMs) return last.outcome
     const outcome = checkOrder(this.#deps, order, by)
+    // The oldest stay first, so that the loop below finds them.
+    this.#checks.delete(order.id)
     this.#checks.set(order.id, { at: now, outcome })
     for (const [id, { at }] of this.#checks) {
       if (at > now - checkAgainAfterMs) break
@@ -258,12 +262,27 @@ export class PaymentService implements PaymentServices {
   async checkDueOrders(): Promise<void> {
     const { db, now, methods, log } = this.#deps
     const due = { now: now(), methods: [...methods.keys()], limit: ordersPerRound }
-    for (const order of await dueOrders(db, due)) {
-      await this.#check(order, 'poller').catch((error: unknown) =>
-        log.warn({ err: error, order: order.id }, 'order could not be checked'),
-      )
+    // A provider that is slow delays only its own orders.
+    const byMethod = Map.groupBy(await dueOrders(db, due), ({ method }) => method)
+    await Promise.all([...byMethod.values()].map((orders) => this.#checkInTurn(orders, log)))
+    await checkDueRefunds(this.#deps, () => this.#isStopped)
+  }
+
+  async #checkInTurn(orders: readonly Order[], log: Log): Promise<void> {
+    for (const order of orders) {
+      if (this.#isStopped) return
+      try {
+        await this.#check(order, 'poller')
+      } catch (error) {
+        log.warn({ err: error, order: order.id }, 'order could not be checked')
+        await scheduleRetry(this.#deps, order)
+      }
     }
-    await checkDueRefunds(this.#deps)
+  }
+
+  /** Nothing that the leader's jobs began goes on to the next order. */
+  stop(): void {
+    this.#isStopped = true
   }
 
   /** Compares the day before with each provider's list, if that is due, and deletes old unpaid orders. */

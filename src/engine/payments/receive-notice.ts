@@ -6,7 +6,7 @@ import { toApiError } from '../../db/store-error.ts'
 import { apiError } from '../../errors.ts'
 import { operatorAudience } from '../../notifications/notification-kinds.ts'
 import { raiseNotification } from '../../notifications/notifications.ts'
-import { orderById, updateOrder } from '../../payments/payment-orders.ts'
+import { orderById, unpaidStates, updateOrder } from '../../payments/payment-orders.ts'
 import {
   ForgedNoticeError,
   ProviderError,
@@ -92,7 +92,7 @@ export class NoticeReceiver {
     if (order.state !== 'paid') {
       const at = now()
       const patch = { nextCheckAt: at }
-      await db.write(updateOrder(id, ['created', 'pending', 'expired', 'failed', 'canceled'], patch, at))
+      await db.write(updateOrder(id, unpaidStates, patch, at))
     }
     return noticeOutcomes[await checkOrder(this.#deps, order, 'notice')]
   }
@@ -101,9 +101,11 @@ export class NoticeReceiver {
     const now = this.#deps.now()
     const recent = (this.#forged.get(method) ?? []).filter((at) => at > now - hour)
     recent.push(now)
-    this.#forged.set(method, recent.slice(-forgedToNotify))
-    this.#deps.log.warn({ method }, 'payment notice with a wrong signature')
-    if (recent.length < forgedToNotify) return
+    // Beyond the number that is notified, nothing more is written: anyone can send notices.
+    this.#forged.set(method, recent.slice(-forgedToNotify - 1))
+    if (recent.length <= forgedToNotify)
+      this.#deps.log.warn({ method }, 'payment notice with a wrong signature')
+    if (recent.length !== forgedToNotify) return
     await raiseNotification(this.#deps.db, {
       audience: operatorAudience,
       kind: 'payment',

@@ -5,9 +5,10 @@ import { insertDifference } from '../../payments/differences.ts'
 import type { MethodName } from '../../payments/payment-method.ts'
 import { dueRefunds, refundById, updateRefund, type Refund } from '../../payments/payment-refunds.ts'
 import { paymentByTransaction } from '../../payments/payments.ts'
+import { retryCheckAt } from './check-schedule.ts'
 import { requireMethod, type PaymentDeps } from './payment-deps.ts'
 import { takeBalance } from './refund-order.ts'
-import { followRefund, giveBack } from './send-refund.ts'
+import { followRefund, returnBalance } from './send-refund.ts'
 
 const refundsPerRound = 50
 
@@ -21,7 +22,8 @@ interface NamedRefund {
 export async function receiveRefund(deps: PaymentDeps, name: MethodName, named: NamedRefund): Promise<void> {
   const { db } = deps
   const own = named.refund === null ? undefined : await refundById(db, named.refund)
-  if (own !== undefined) return followRefund(deps, own)
+  if (own !== undefined) await followRefund(deps, own)
+  if (own !== undefined && !isReturned(own)) return
   const { merchant, currency } = requireMethod(deps, name)
   const payment = await paymentByTransaction(db, { method: name, merchant, transactionId: named.transaction })
   const at = deps.now()
@@ -41,19 +43,27 @@ export async function receiveRefund(deps: PaymentDeps, name: MethodName, named: 
   await db.write(insertDifference(difference, 'open', at))
 }
 
+/** Its balance is back: if the provider has made it all the same, an operator must know. */
+export const isReturned = ({ state }: Refund): boolean => state === 'refused' || state === 'failed'
+
 /** Goes on with refunds that a crash, or a provider without an answer, has left. */
-export async function checkDueRefunds(deps: PaymentDeps): Promise<void> {
+export async function checkDueRefunds(deps: PaymentDeps, isStopped: () => boolean): Promise<void> {
   for (const refund of await dueRefunds(deps.db, deps.now(), refundsPerRound)) {
-    await goOn(deps, refund).catch((error: unknown) => {
-      if (error instanceof ApiError && error.code === 'conflict') return
-      deps.log.warn({ refund: refund.id, problem: errorMessage(error) }, 'refund could not be checked')
-    })
+    if (isStopped()) return
+    try {
+      await goOn(deps, refund)
+    } catch (error) {
+      const isDecided = error instanceof ApiError && error.code === 'conflict'
+      if (!isDecided)
+        deps.log.warn({ refund: refund.id, problem: errorMessage(error) }, 'refund could not be checked')
+      const at = deps.now()
+      const later = { nextCheckAt: retryCheckAt(refund.checks, at), checks: refund.checks + 1 }
+      if (!isDecided) await deps.db.write(updateRefund(refund.id, [refund.state], later, at))
+    }
   }
 }
 
-async function goOn(deps: PaymentDeps, refund: Refund): Promise<void> {
+function goOn(deps: PaymentDeps, refund: Refund): Promise<void> {
   if (refund.state === 'requested') return takeBalance(deps, refund)
-  if (refund.state !== 'refused') return followRefund(deps, refund)
-  await giveBack(deps, refund)
-  await deps.db.write(updateRefund(refund.id, ['refused'], { nextCheckAt: null }, deps.now()))
+  return isReturned(refund) ? returnBalance(deps, refund) : followRefund(deps, refund)
 }

@@ -23,6 +23,7 @@ import { insertRun, type PaymentRun } from '../../payments/payment-runs.ts'
 import { paymentByTransaction, paymentsBetween } from '../../payments/payments.ts'
 import { checkOrder } from './check-order.ts'
 import { methodForOrder, type PaymentDeps } from './payment-deps.ts'
+import { isReturned } from './receive-refund.ts'
 import { receiveDispute } from './receive-dispute.ts'
 import { followRefund } from './send-refund.ts'
 
@@ -177,10 +178,12 @@ async function compareRefund(
   found.refundsMinor += line.amountMinor
   const own = line.refund === null ? undefined : await refundById(db, line.refund)
   if (own !== undefined) {
-    if (own.state !== 'done') await followRefund(deps, own)
-    if (own.amountMinor === line.amountMinor) return
+    await followRefund(deps, own)
+    const current = (await refundById(db, own.id)) ?? own
+    if (own.amountMinor === line.amountMinor && !isReturned(current)) return
     const about = { orderId: own.orderId, accountId: own.accountId, expectedMinor: own.amountMinor }
-    return list(deps, method, found, { ...about, kind: 'amount', line })
+    const kind = isReturned(current) ? 'refund_there_only' : 'amount'
+    return list(deps, method, found, { ...about, kind, line })
   }
   const { name, merchant } = method
   const payment = await paymentByTransaction(db, { method: name, merchant, transactionId: line.transaction })

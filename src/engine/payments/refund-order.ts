@@ -21,7 +21,7 @@ import {
 import { requireOrder } from './check-order.ts'
 import type { PaymentDeps } from './payment-deps.ts'
 import { refundablePayment, type RefundablePayment } from './refundable-order.ts'
-import { giveBack, sendRefund } from './send-refund.ts'
+import { claimMs, returnBalance, sendRefund } from './send-refund.ts'
 
 export interface RefundInput {
   readonly order: string
@@ -125,7 +125,7 @@ export async function takeBalance(deps: PaymentDeps, refund: Refund): Promise<vo
   ] as const
   const taken = await deps.credits.takeBack({ id, account, parts, mode: 'all' })
   const at = deps.now()
-  if (taken.kind === 'taken') {
+  if (taken.kind === 'taken' && taken.payment === paymentNanos && taken.bonus === bonusNanos) {
     await deps.db.write(updateRefund(id, ['requested'], { nextCheckAt: null }, at))
     return
   }
@@ -159,8 +159,7 @@ export async function refuseRefund(
     action: 'refuse',
     problem: reason,
   })
-  await giveBack(deps, refund)
-  await deps.db.write(updateRefund(id, ['refused'], { nextCheckAt: null }, deps.now()))
+  await returnBalance(deps, { ...refund, state: 'refused' })
   return requireRefund(deps, id)
 }
 
@@ -196,7 +195,7 @@ async function decide(deps: PaymentDeps, refund: Refund, decision: Decision): Pr
   const { from, to, by, action, problem, reference } = decision
   const at = deps.now()
   // A refusal is checked again until the balance is back; an approval until the provider has answered.
-  const nextCheckAt = to === 'done' ? null : at + 30_000
+  const nextCheckAt = to === 'done' ? null : at + (to === 'debited' ? claimMs : 30_000)
   const patch = {
     state: to,
     decidedBy: by,

@@ -36,7 +36,11 @@ export async function refundablePayment(deps: PaymentDeps, order: Order): Promis
       bonus: counted.reduce((sum, { bonusNanos }) => sum + bonusNanos, 0n),
     },
   }
-  const unspent = await unspentOfPayment(deps, payment)
+  // What is requested and may not have left the account yet is not there a second time.
+  const waiting = refunds.filter(({ state, nextCheckAt }) => state === 'requested' && nextCheckAt !== null)
+  const pending = waiting.reduce((sum, each) => sum + each.paymentNanos + each.bonusNanos, 0n)
+  const left = (await unspentOfPayment(deps, payment)) - pending
+  const unspent = left > 0n ? left : 0n
   return { payment, refundable, maxMinor: maxRefundMinor(refundable, unspent), refunds: refunds.length }
 }
 

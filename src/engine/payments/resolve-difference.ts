@@ -2,7 +2,7 @@
 import { auditStatement } from '../../db/audit.ts'
 import { expectChanges } from '../../db/db.ts'
 import type { Statement } from '../../db/statement.ts'
-import { isExpectationFailure } from '../../db/store-error.ts'
+import { isExpectationFailure, isUniqueViolation } from '../../db/store-error.ts'
 import { apiError, invalidField, notFound } from '../../errors.ts'
 import { insertCreditOrder } from '../../ledger/credits/credit-orders.ts'
 import { partsOfRefund } from '../../ledger/refundable.ts'
@@ -69,6 +69,8 @@ async function resolve(
       ...extraStatements,
     )
   } catch (error) {
+    if (isUniqueViolation(error, 'credit_orders.id'))
+      throw apiError('conflict', { message: 'This payment was already credited.' })
     if (!isExpectationFailure(error)) throw error
     throw apiError('conflict', { message: 'This difference is resolved.' })
   }

@@ -1,4 +1,6 @@
 /** Sends approved refunds to their providers, and follows them until they are done or refused. */
+import { expectChanges } from '../../db/db.ts'
+import { isExpectationFailure } from '../../db/store-error.ts'
 import { paybackUndoneIds } from '../../ledger/payback-ids.ts'
 import { paymentOfOrder } from '../../payments/payments.ts'
 import {
@@ -13,18 +15,34 @@ import { retryCheckAt } from './check-schedule.ts'
 import { providerOrderOf, requireMethod, type PaymentDeps } from './payment-deps.ts'
 
 const underWay = ['debited', 'sent', 'unknown'] as const
+/** Longer than any call of a provider takes. */
+export const claimMs = 180_000
 
 /** Asks the provider for the first time, or again under the same number. */
 export function sendRefund(deps: PaymentDeps, refund: Refund): Promise<void> {
   return ask(deps, refund, (method, asked) => method.refund(asked))
 }
 
-/** Asks what became of a refund; one that the provider does not know is sent again. */
-export function followRefund(deps: PaymentDeps, refund: Refund): Promise<void> {
-  return ask(deps, refund, async (method, asked) => {
-    const reading = await method.readRefund(asked)
-    return reading.state === 'absent' ? method.refund(asked) : reading
-  })
+/**
+ * Asks what became of a refund. One that the provider does not know is sent again, once it is marked as sent: from then on
+ * nobody refuses it, and gives its balance back, while it is on its way.
+ */
+export async function followRefund(deps: PaymentDeps, refund: Refund): Promise<void> {
+  const isUnderWay = underWay.some((state) => state === refund.state)
+  if (!isUnderWay && refund.state !== 'done') return
+  try {
+    await ask(deps, refund, async (method, asked) => {
+      const reading = await method.readRefund(asked)
+      if (reading.state !== 'absent' || !isUnderWay) return reading
+      const at = deps.now()
+      const claim = { state: 'sent', nextCheckAt: at + claimMs } as const
+      await deps.db.write(expectChanges(updateRefund(refund.id, underWay, claim, at), 1))
+      return method.refund(asked)
+    })
+  } catch (error) {
+    // Another call has decided or finished it.
+    if (!isExpectationFailure(error)) throw error
+  }
 }
 
 type ProviderCall = (method: PaymentMethod, refund: ProviderRefund) => Promise<RefundReading>
@@ -87,9 +105,11 @@ async function record(
       return
     }
     case 'refused': {
-      await giveBack(deps, refund)
-      const patch = { state: 'failed', problem: reading.reason, nextCheckAt: null, checks } as const
-      await db.write(updateRefund(refund.id, underWay, patch, at))
+      // A refund that was done can fail later, at the payer's bank.
+      const from = refund.state === 'done' ? (['done'] as const) : underWay
+      const patch = { state: 'failed', problem: reading.reason, nextCheckAt: at + 30_000, checks } as const
+      const [changed] = await db.write(updateRefund(refund.id, from, patch, at))
+      if (changed?.changes === 1) await returnBalance(deps, { ...refund, state: 'failed' })
       return
     }
     case 'unclear': {
@@ -97,6 +117,12 @@ async function record(
       await db.write(updateRefund(refund.id, underWay, patch, at))
     }
   }
+}
+
+/** Gives back what a refund that was refused or failed had taken; until then it stays due. */
+export async function returnBalance(deps: PaymentDeps, refund: Refund): Promise<void> {
+  await giveBack(deps, refund)
+  await deps.db.write(updateRefund(refund.id, [refund.state], { nextCheckAt: null }, deps.now()))
 }
 
 /** Enters what a refund or a dispute had taken again, once. */

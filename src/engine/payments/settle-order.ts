@@ -7,13 +7,14 @@ import { auditStatement } from '../../db/audit.ts'
 import { expectChanges, type Db } from '../../db/db.ts'
 import type { Statement } from '../../db/statement.ts'
 import { isExpectationFailure, isUniqueViolation } from '../../db/store-error.ts'
-import { insertCreditOrder } from '../../ledger/credits/credit-orders.ts'
+import { creditOrderById, insertCreditOrder } from '../../ledger/credits/credit-orders.ts'
 import { formatMinor } from '../../lib/currency.ts'
 import { formatAmount } from '../../lib/money.ts'
 import { operatorAudience } from '../../notifications/notification-kinds.ts'
 import { insertNotification } from '../../notifications/notifications.ts'
 import { insertDifference, type DifferenceKind } from '../../payments/differences.ts'
-import { orderById, updateOrder, type Order } from '../../payments/payment-orders.ts'
+import { releaseBonus } from '../../payments/recharge-bonuses.ts'
+import { orderById, unpaidStates, updateOrder, type Order } from '../../payments/payment-orders.ts'
 import type { SettledBonus } from '../../payments/recharge-bonuses.ts'
 import type { MethodName, PaymentFacts } from '../../payments/payment-method.ts'
 import {
@@ -44,7 +45,7 @@ export interface Settlement {
   /** `notice`, `poller`, `reconciliation`, or an operator. */
   readonly by: string
   /** An operator credits what came in place of what was ordered: the amount to credit, without a bonus. */
-  readonly creditNanos?: bigint
+  readonly credited?: { readonly creditNanos: bigint; readonly feeMinor: bigint }
 }
 
 /** Compares, writes once, and enters the credits. Throws only if the store is unavailable: then nothing is concluded. */
@@ -62,10 +63,21 @@ export async function settleOrder(deps: SettleDeps, settlement: Settlement): Pro
     if (order === undefined) return 'foreign'
     if (!matches(order, settlement)) return list(deps, settlement, order, 'mismatch')
     if (order.state === 'paid') return list(deps, settlement, order, 'surplus')
-    const bonus = await deps.bonusAtSettlement(order, settlement.creditNanos === undefined)
+    if ((await creditOrderById(db, paymentCreditId(transaction))) !== undefined) {
+      await endCredited(deps, order)
+      return 'known'
+    }
+    const bonus = await deps.bonusAtSettlement(order, settlement.credited === undefined)
     const payment = paymentOf(deps, order, { settlement, bonus })
     try {
-      await db.write(...settlementBatch(deps, order, payment), ...bonus.statements)
+      await db.write(
+        ...settlementBatch(
+          deps,
+          { ...order, feeMinor: settlement.credited?.feeMinor ?? order.feeMinor },
+          payment,
+        ),
+        ...bonus.statements,
+      )
     } catch (error) {
       // Another call was faster, here or at another node: look again.
       if (isLost(error)) continue
@@ -77,12 +89,12 @@ export async function settleOrder(deps: SettleDeps, settlement: Settlement): Pro
 }
 
 /** Everything that was fixed when the order was made. Coupons of a provider do not change the amount of the order. */
-function matches(order: Order, { method, facts, creditNanos }: Settlement): boolean {
+function matches(order: Order, { method, facts, credited }: Settlement): boolean {
   return (
     order.method === method &&
     order.merchant === facts.merchant &&
     order.currency === facts.currency &&
-    (order.amountMinor === facts.amountMinor || creditNanos !== undefined)
+    (order.amountMinor === facts.amountMinor || credited !== undefined)
   )
 }
 
@@ -97,7 +109,7 @@ interface Settling {
 }
 
 function paymentOf(deps: SettleDeps, order: Order, { settlement, bonus }: Settling): Payment {
-  const { method, facts, by, creditNanos } = settlement
+  const { method, facts, by, credited } = settlement
   const now = deps.now()
   return {
     method,
@@ -107,7 +119,7 @@ function paymentOf(deps: SettleDeps, order: Order, { settlement, bonus }: Settli
     accountId: order.accountId,
     currency: facts.currency,
     amountMinor: facts.amountMinor,
-    creditNanos: creditNanos ?? order.creditNanos,
+    creditNanos: credited?.creditNanos ?? order.creditNanos,
     bonusNanos: bonus.nanos,
     payer: facts.payer,
     paidAt: facts.paidAt ?? now,
@@ -118,7 +130,14 @@ function paymentOf(deps: SettleDeps, order: Order, { settlement, bonus }: Settli
 
 function settlementBatch({ platformCurrency }: SettleDeps, order: Order, payment: Payment): Statement[] {
   const { creditNanos, bonusNanos, accountId: account, settledAt: at } = payment
-  const patch = { state: 'paid', paidAt: payment.paidAt, nextCheckAt: null, creditNanos, bonusNanos } as const
+  const patch = {
+    state: 'paid',
+    paidAt: payment.paidAt,
+    nextCheckAt: null,
+    creditNanos,
+    bonusNanos,
+    feeMinor: order.feeMinor,
+  } as const
   const amount = formatMinor(payment.amountMinor, payment.currency)
   const reason = `Recharge ${order.id}`
   const paid = {
@@ -145,10 +164,7 @@ function settlementBatch({ platformCurrency }: SettleDeps, order: Order, payment
     bonus: formatAmount(bonusNanos),
   }
   return [
-    expectChanges(
-      updateOrder(order.id, ['created', 'pending', 'expired', 'failed', 'canceled'], patch, at),
-      1,
-    ),
+    expectChanges(updateOrder(order.id, unpaidStates, patch, at), 1),
     expectChanges(insertPayment(payment), 1),
     insertCreditOrder(paid, at),
     ...(bonusNanos > 0n ? [insertCreditOrder(bonus, at)] : []),
@@ -168,6 +184,12 @@ function settlementBatch({ platformCurrency }: SettleDeps, order: Order, payment
     }),
     auditStatement(payment.settledBy, 'payment.settle', order.id, detail),
   ]
+}
+
+/** An operator has credited this payment by a decision about a difference: the order is not settled any more. */
+async function endCredited({ db, now }: SettleDeps, order: Order): Promise<void> {
+  const patch = { state: 'failed', problem: 'Credited by an operator.', nextCheckAt: null } as const
+  await db.write(updateOrder(order.id, unpaidStates, patch, now()), ...releaseBonus(order))
 }
 
 /** Both are entered once under their ids; a crash leaves their orders to the reconciliation of credits. */

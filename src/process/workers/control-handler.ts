@@ -35,6 +35,7 @@ export class ControlHandler {
   readonly authThrottle: AuthThrottle
   readonly outages: AdmissionOutages
   readonly #nodeMetrics: NodeMetrics
+  readonly #paymentHttp: ProviderHttp
 
   constructor(deps: ControlHandlerDeps) {
     this.#deps = deps
@@ -49,11 +50,12 @@ export class ControlHandler {
       loginThrottle,
       publishChanges: (changes) => this.publishChanges(changes),
     })
+    this.#paymentHttp = new ProviderHttp(deps.config.paymentAllow)
     this.payments = this.#createPayments(deps)
   }
 
   #createPayments({ core, config, log }: ControlHandlerDeps): PaymentService {
-    const http = new ProviderHttp(config.paymentAllow)
+    const http = this.#paymentHttp
     return new PaymentService({
       db: core.store.db,
       config,
@@ -68,6 +70,12 @@ export class ControlHandler {
       applyCreditOrder: (id) => this.creditService.applyOrder(id),
       bonusAtSettlement: (order, isAsOrdered) => bonusAtSettlement(core.store.db, order, isAsOrdered),
     })
+  }
+
+  /** Ends the calls of payment providers: what they were about is asked again after the next start. */
+  async closePayments(): Promise<void> {
+    this.payments.stop()
+    await this.#paymentHttp[Symbol.asyncDispose]()
   }
 
   /** What handlers call, on this thread or another one. */

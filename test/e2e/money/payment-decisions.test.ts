@@ -2,6 +2,7 @@
 /** Payments that a person decides about: refunds that customers request, differences, disputes; and rates. */
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
+import { sql } from '../../../src/db/schema/schema.ts'
 import type { PaymentOrder } from '../../../src/http/api/payment-orders.ts'
 import type { PaymentRefund } from '../../../src/http/api/payment-refunds.ts'
 import { refundEndpoints } from '../../../src/http/console/billing/payment-refunds.ts'
@@ -11,6 +12,8 @@ import { signUpCustomer } from '../../support/console/console-session.ts'
 import { deliverNotice } from '../../support/payments/scripted-provider.ts'
 import { settingsOf } from '../../support/payments/providers.ts'
 import { StripeServer } from '../../support/payments/stripe-server.ts'
+import { eventually } from '../../support/client/responses.ts'
+import { openDatabase } from '../../support/server/database-access.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 
 const provider = await StripeServer.start()
@@ -136,6 +139,53 @@ describe('Decisions about payments', () => {
     dispute.status = 'won'
     await deliverNotice(server.url, 'stripe', provider.disputeNotice(reference, 'charge.dispute.closed'))
     assert.equal(await account.balance(), order.credit)
+  })
+
+  test('Ended order – is asked about once more after its time, and then no longer', async () => {
+    const account = await server.account()
+    const path = `/accounts/${account.id}/orders`
+    const order = await expectResponse<PaymentOrder>(server, 201, [
+      'POST',
+      path,
+      { method: 'stripe', amount: '10' },
+    ])
+    await expectResponse(server, 200, ['POST', `/orders/${order.id}/cancel`])
+    const store = await openDatabase(server.relay)
+    const table = sql.updateTable('payment_orders').set({ expires_at: 1, next_check_at: 1 })
+    await store.db.write(table.where('id', '=', order.id))
+    await eventually('the last check', async () => {
+      const row = await store.db.first(
+        sql.selectFrom('payment_orders').select('next_check_at').where('id', '=', order.id),
+      )
+      return row?.next_check_at === null || undefined
+    })
+    await store.close()
+  })
+
+  test('Refund at the provider – is entered with the amount of its list, once it was decided', async () => {
+    const account = await server.account()
+    const path = `/accounts/${account.id}/orders`
+    const order = await expectResponse<PaymentOrder>(server, 201, [
+      'POST',
+      path,
+      { method: 'stripe', amount: '10' },
+    ])
+    provider.pay(order.id)
+    await deliverNotice(server.url, 'stripe', provider.notice(order.id))
+    const reference = provider.refundElsewhere(order.id, 941n)
+    await deliverNotice(server.url, 'stripe', provider.refundNotice(reference))
+    const day = new Date().toISOString().slice(0, 10)
+    const body = { method: 'stripe', from: day, to: day }
+    await expectResponse(server, 200, ['POST', '/payments/reconcile', body])
+    const listed = await expectResponse<List>(server, 200, [
+      'GET',
+      '/payments/differences?kind=refund_there_only',
+    ])
+    const difference = listed.data.find((each) => each['transaction'] === reference)
+    assert.equal(difference?.['amount'], '9.41')
+    const resolve = `/payments/differences/${String(difference['id'])}/resolve`
+    await expectResponse(server, 200, ['POST', resolve, { action: 'refund_row', reason: 'made at Stripe' }])
+    assert.equal(await account.balance(), '0')
   })
 
   test('Comparison – is listed with its sums, and rejects days without a list', async () => {

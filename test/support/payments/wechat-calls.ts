@@ -1,7 +1,7 @@
 /** The calls of WeChat Pay's API that a relay makes, as the scripted one answers them. */
 import { createHash } from 'node:crypto'
 
-import { sealResource } from './wechat-keys.ts'
+import { sealResource, type PlatformCertificate } from './wechat-keys.ts'
 import { billOf } from './wechat-bill.ts'
 import {
   appid,
@@ -9,19 +9,31 @@ import {
   NoAnswerError,
   RefusedCallError,
   type WechatOrder,
+  type WechatOrders,
   type WechatRefund,
 } from './wechat-orders.ts'
-import type { WechatServer } from './wechat-server.ts'
+import type { ScriptedProvider } from './scripted-provider.ts'
 
 export interface WechatCall {
   readonly method: string
   readonly url: URL
   /** Of a POST. */
-  readonly body: Readonly<Record<string, unknown>>
+  readonly body: unknown
+}
+
+/** What the calls use of the server. */
+interface CalledServer extends Pick<ScriptedProvider, 'faults' | 'notice' | 'pay'> {
+  readonly url: string
+  readonly billHost: string | null
+  readonly book: WechatOrders
+  readonly certificates: readonly PlatformCertificate[]
+  countCertificateList(): void
+  newCode(): string
+  now(): number
 }
 
 type Handler = (
-  server: WechatServer,
+  server: CalledServer,
   call: WechatCall,
   name: string,
 ) => Promise<object | null> | object | null
@@ -59,7 +71,7 @@ function requireValid(isValid: boolean): void {
   if (!isValid) throw new RefusedCallError(400, 'PARAM_ERROR')
 }
 
-function listCertificates(server: WechatServer): object {
+function listCertificates(server: CalledServer): object {
   server.countCertificateList()
   if (server.certificates.length === 0) throw new RefusedCallError(404, 'RESOURCE_NOT_EXISTS')
   const data = server.certificates.map(({ serial, pem }) => ({
@@ -71,11 +83,11 @@ function listCertificates(server: WechatServer): object {
   return { data }
 }
 
-async function begin(server: WechatServer, { body }: WechatCall): Promise<object> {
+async function begin(server: CalledServer, { body }: WechatCall): Promise<object> {
   const { create } = server.faults
   if (create === 'unreachable') throw new NoAnswerError()
   if (create === 'refused') throw new RefusedCallError(403, 'NO_AUTH')
-  const order = body as unknown as NativeBody
+  const order = body as NativeBody
   requireValid(order.appid === appid && order.mchid === mchid)
   requireValid(/^[\w|*-]{6,32}$/.test(order.out_trade_no))
   requireValid(order.description.length <= 127 && order.notify_url.length <= 255)
@@ -93,7 +105,7 @@ async function begin(server: WechatServer, { body }: WechatCall): Promise<object
   return { code_url: `weixin://wxpay/bizpayurl?pr=${server.newCode()}` }
 }
 
-function read(server: WechatServer, { url }: WechatCall, name: string): object {
+function read(server: CalledServer, { url }: WechatCall, name: string): object {
   requireValid(url.searchParams.get('mchid') === mchid)
   const { query } = server.faults
   if (query === 'timeout') throw new NoAnswerError()
@@ -125,8 +137,8 @@ export function transactionOf(order: WechatOrder): object {
   }
 }
 
-function close(server: WechatServer, { body }: WechatCall, name: string): null {
-  requireValid(body['mchid'] === mchid)
+function close(server: CalledServer, { body }: WechatCall, name: string): null {
+  requireValid((body as { mchid?: unknown }).mchid === mchid)
   if (server.faults.close === 'timeout') throw new NoAnswerError()
   if (server.faults.close === 'says-paid') server.pay(name)
   server.book.close(server.book.find(name))
@@ -135,11 +147,11 @@ function close(server: WechatServer, { body }: WechatCall, name: string): null {
 
 const refundStatuses = { processing: 'PROCESSING', abnormal: 'ABNORMAL' } as const
 
-function refund(server: WechatServer, { body }: WechatCall): object {
+function refund(server: CalledServer, { body }: WechatCall): object {
   const { refund: fault } = server.faults
   if (fault === 'refused') throw new RefusedCallError(400, 'INVALID_REQUEST')
   if (fault === 'odd-code') throw new RefusedCallError(403, 'NOT_ENOUGH')
-  const wanted = body as unknown as RefundBody
+  const wanted = body as RefundBody
   const name = wanted.transaction_id ?? wanted.out_trade_no ?? ''
   const { refund: amount, total, currency } = wanted.amount
   requireValid(Number.isInteger(amount) && amount > 0 && currency === 'CNY' && wanted.reason.length <= 80)
@@ -155,7 +167,7 @@ function refund(server: WechatServer, { body }: WechatCall): object {
   return readRefund(server, { method: 'GET', url: new URL(server.url), body: {} }, made.number)
 }
 
-function readRefund(server: WechatServer, _call: WechatCall, number: string): object {
+function readRefund(server: CalledServer, _call: WechatCall, number: string): object {
   const [order, found] = server.book.findRefund(number)
   return { status: found.status, ...refundOf(order, found) }
 }
@@ -170,7 +182,7 @@ export function refundOf(order: WechatOrder, { number, reference, amountMinor }:
   }
 }
 
-function findBill(server: WechatServer, { url }: WechatCall): object {
+function findBill(server: CalledServer, { url }: WechatCall): object {
   requireValid(url.searchParams.get('bill_type') === 'ALL')
   if (server.faults.bill === 'missing') throw new RefusedCallError(400, 'STATEMENT_CREATING')
   const day = url.searchParams.get('bill_date') ?? ''
