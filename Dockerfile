@@ -12,7 +12,7 @@ RUN mkdir /package && tar -xzf dist-packages/sluice-*.tgz -C /package --strip-co
 FROM ${NODE}
 LABEL org.opencontainers.image.title="Sluice" \
   org.opencontainers.image.description="A self-hostable relay in front of AI language models, with exact money" \
-  org.opencontainers.image.version="0.8.0" \
+  org.opencontainers.image.version="0.9.0" \
   org.opencontainers.image.licenses="Apache-2.0"
 WORKDIR /sluice
 COPY --from=package /package ./

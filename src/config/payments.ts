@@ -105,7 +105,7 @@ export const paymentSettings = inGroup('Payments', {
   },
   paymentFees: {
     env: 'PAYMENT_FEES',
-    doc: 'The fee that a method adds to the amount credited, shown before the payment and rounded up to the minor unit.',
+    doc: 'The fee of a method, deducted from the credit, shown before the payment and rounded up to the minor unit.',
     allowed: 'comma-separated, such as `stripe:2.9%+0.30,alipay:0.6%`',
     defaultText: 'none',
     read(text: string | undefined): ReadonlyMap<(typeof methods)[number], PaymentFee> {
@@ -119,7 +119,7 @@ export const paymentSettings = inGroup('Payments', {
   },
   refundSelf: {
     env: 'REFUND_SELF',
-    doc: 'Refunds that a customer requests within 24 hours of the payment, with nothing spent since, are approved automatically.',
+    doc: 'Approves a refund of a whole payment automatically if it is requested within 24 hours and nothing of it was spent.',
     ...flag('0'),
   },
   disputeStopsKeys: {

@@ -80,8 +80,8 @@ export const settingDocs: Readonly<Record<string, string>> = {
   PAYMENT_EXPIRY: '订单可支付的时长；Stripe 至少 35 分钟，银行转账固定为 14 天。逾期到账的付款同样入账。',
   PAYMENT_ALLOW:
     '支付渠道可以使用的内网地址，仅用于测试。`PUBLIC_URL` 或渠道地址直接使用其中的 IP 时，可用 http 代替 https。',
-  PAYMENT_FEES: '支付方式在到账金额之外收取的手续费，付款前展示，向上取整到最小货币单位。',
-  REFUND_SELF: '付款后 24 小时内且尚未消费的退款申请自动批准。',
+  PAYMENT_FEES: '支付方式的手续费，从付款金额中扣除，付款前展示，向上取整到最小货币单位。',
+  REFUND_SELF: '付款后 24 小时内，未消费的整笔退款申请自动批准。',
   DISPUTE_STOPS_KEYS: '发生拒付争议时停用账户及其密钥。',
   STRIPE_SECRET_KEY: 'Stripe：密钥（`sk_…`），建议使用受限密钥（`rk_…`）。',
   STRIPE_WEBHOOK_SECRET: 'Stripe：Webhook 端点的签名密钥；轮换期间可填写多个。',

@@ -48,7 +48,7 @@ async function openRecharge(t: TestContext, email: string): Promise<Page> {
 async function order(page: Page, method: string, amount: string): Promise<string> {
   await page.getByRole('radio', { name: method }).check()
   await page.getByLabel('Other amount').fill(amount)
-  await page.getByText('Added to the balance').waitFor()
+  await page.getByText('Credit', { exact: true }).waitFor()
   await page.getByRole('button', { name: 'Pay', exact: true }).click()
   await page.waitForURL(/\/billing\/orders\/S/)
   return /S[0-9A-Z]{26}/.exec(page.url())?.[0] ?? ''
@@ -101,7 +101,7 @@ describe('Payments in a browser', () => {
     )
     await page.getByRole('radio', { name: 'Card (Stripe)' }).check()
     await page.getByLabel('Other amount').fill('30')
-    await page.getByText('Added to the balance').waitFor()
+    await page.getByText('Credit', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Pay', exact: true }).click()
     await page.getByRole('heading', { name: 'Checkout' }).waitFor()
     const { data } = await testServer().admin<List>('GET', '/orders?method=stripe')
@@ -142,11 +142,11 @@ describe('Payments in a browser', () => {
     await chooseAction(
       operator.page,
       operator.page.getByRole('row').filter({ hasText: 'Too much' }),
-      'Mark as sent',
+      'Mark as refunded',
     )
-    const sent = findDialog(operator.page, 'Mark as sent')
+    const sent = findDialog(operator.page, 'Mark as refunded')
     await sent.getByLabel('Transaction').fill('B-2')
-    await sent.getByRole('button', { name: 'Mark as sent' }).click()
+    await sent.getByRole('button', { name: 'Mark as refunded' }).click()
     await operator.page.getByText('Refunded').first().waitFor()
     const { data } = await testServer().admin<List>('GET', `/refunds?order=${id}`)
     assert.partialDeepStrictEqual(data, [{ state: 'done', amount: '40.00', transaction: 'B-2' }])
