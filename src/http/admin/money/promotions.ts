@@ -73,11 +73,10 @@ export const promotionSchema = z
   })
   .openapi('Promotion')
 
-const serializeSignUp = (promotion: Promotion) => ({
-  ...jsonFields(promotion),
-  on: 'sign_up' as const,
-  max_grants: promotion.grantsMax,
-})
+// A union of schemas shows what it is given, so nothing else may be in it.
+function serializeSignUp({ grantsMax, ...promotion }: Promotion) {
+  return { ...jsonFields(promotion), on: 'sign_up' as const, max_grants: grantsMax }
+}
 const promotionView = view(
   'promotion',
   z.union([promotionSchema, rechargePromotionSchema]),
