@@ -10,7 +10,9 @@ import {
   splitList,
 } from '../lib/setting-types.ts'
 
-const methods = ['stripe', 'alipay', 'wechat', 'epay', 'bank'] as const
+/** In the order in which pages show them. */
+export const methodNames = ['stripe', 'alipay', 'wechat', 'epay', 'bank'] as const
+export type MethodName = (typeof methodNames)[number]
 const minute = 60_000
 
 /** Text that is absent unless set. Only spaces are not a value. */
@@ -54,7 +56,7 @@ function baseUrl(defaultText: string) {
 
 /** Of one method: `percent` in millionths, `fixed` as text in the method's currency. */
 export interface PaymentFee {
-  readonly percentPpm: bigint
+  readonly percentPpm: number
   readonly fixed: string
 }
 
@@ -64,7 +66,7 @@ const feePattern = /^(?:(\d{1,2})(?:\.(\d{1,4}))?%)?(?:(?:^|\+)(\d{1,9}(?:\.\d{1
 function parseFee(text: string): PaymentFee {
   const [match, whole, fraction = '', fixed] = feePattern.exec(text) ?? []
   if (match === undefined || match === '') throw new InvalidSettingError()
-  const percentPpm = BigInt(whole ?? '0') * 10_000n + BigInt(fraction.padEnd(4, '0'))
+  const percentPpm = Number(whole ?? 0) * 10_000 + Number(fraction.padEnd(4, '0'))
   return { percentPpm, fixed: fixed ?? '0' }
 }
 
@@ -72,10 +74,10 @@ export const paymentSettings = inGroup('Payments', {
   paymentMethods: {
     env: 'PAYMENT_METHODS',
     doc: 'The order in which the recharge page shows the payment methods; those that it does not name come last.',
-    allowed: `comma-separated names of ${methods.join(', ')}`,
-    defaultText: methods.join(','),
-    read(text: string | undefined): (typeof methods)[number][] {
-      return splitList(text).map((part) => oneOf('bank', methods).read(part))
+    allowed: `comma-separated names of ${methodNames.join(', ')}`,
+    defaultText: methodNames.join(','),
+    read(text: string | undefined): MethodName[] {
+      return splitList(text).map((part) => oneOf('bank', methodNames).read(part))
     },
   },
   paymentMin: {
@@ -108,11 +110,11 @@ export const paymentSettings = inGroup('Payments', {
     doc: 'The fee of a method, deducted from the credit, shown before the payment and rounded up to the minor unit.',
     allowed: 'comma-separated, such as `stripe:2.9%+0.30,alipay:0.6%`',
     defaultText: 'none',
-    read(text: string | undefined): ReadonlyMap<(typeof methods)[number], PaymentFee> {
+    read(text: string | undefined): ReadonlyMap<MethodName, PaymentFee> {
       return new Map(
         splitList(text).map((part) => {
           const [name = '', fee = ''] = part.split(':')
-          return [oneOf('bank', methods).read(name.trim()), parseFee(fee.trim())]
+          return [oneOf('bank', methodNames).read(name.trim()), parseFee(fee.trim())]
         }),
       )
     },

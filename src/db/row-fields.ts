@@ -17,8 +17,14 @@ export function fieldsOf<Row extends object>(row: Row): RowFields<Row> {
   return Object.fromEntries(fields) as RowFields<Row>
 }
 
-/** The columns of those fields that are given. */
-export function columnsOf<Row>(fields: Partial<RowFields<Row>>): Partial<Row> {
+function toColumns(fields: object): object {
   const given = Object.entries(fields).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(given.map(([name, value]) => [snakeCase(name), value])) as Partial<Row>
+  return Object.fromEntries(given.map(([name, value]: [string, unknown]) => [snakeCase(name), value]))
 }
+
+/** A whole row. */
+export const rowOf = <Row>(fields: RowFields<Row>): Row => toColumns(fields as object) as Row
+
+/** The columns of those fields that are given. */
+export const columnsOf = <Row>(fields: Partial<RowFields<Row>>): Partial<Row> =>
+  toColumns(fields) as Partial<Row>

@@ -73,7 +73,7 @@ function createLeaderJobs(config: Config, core: Core, control: JobServices, log:
       publishChanges: (changes) => control.publishChanges(changes),
     }),
     new BackupSchedule({ backups: control.backups, config, db, log }),
-    new PaymentChecks(control.payments, log),
+    ...(control.payments.hasMethods ? [new PaymentChecks(control.payments, log)] : []),
     new AddressMonitor({ db, log, urls: config.publicUrls, everyMs: config.addressCheckMs }),
     new IncidentMonitor({
       db,

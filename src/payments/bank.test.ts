@@ -80,7 +80,7 @@ describe('bank', () => {
     assert.equal(await method.close(order), 'unsupported')
     const refund = refundOf(order, 100n)
     for (const reading of [await method.refund(refund), await method.readRefund(refund)])
-      assert.deepEqual(reading, { state: 'sent', reference: null })
+      assert.deepEqual(reading, { state: 'manual' })
     assert.deepEqual([method.merchant, method.notices, method.bills], ['62220000', null, null])
     assert.equal(await method.check(), null)
   })

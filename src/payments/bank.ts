@@ -7,8 +7,7 @@ import { requireTogether } from './required-settings.ts'
 
 const lifetimeMs = 14 * 86_400_000
 
-/** The operator transfers a refund back, and enters that it is done. */
-const waitingRefund: RefundReading = { state: 'sent', reference: null }
+const manualRefund: RefundReading = { state: 'manual' }
 
 /** null: not configured. Throws a `ConfigError` that names the setting that is missing. */
 export function createBank({ config, currency }: PaymentMethodDeps): PaymentMethod | null {
@@ -27,8 +26,8 @@ export function createBank({ config, currency }: PaymentMethodDeps): PaymentMeth
     },
     read: () => Promise.resolve({ state: 'unpaid' }),
     close: () => Promise.resolve('unsupported'),
-    refund: () => Promise.resolve(waitingRefund),
-    readRefund: () => Promise.resolve(waitingRefund),
+    refund: () => Promise.resolve(manualRefund),
+    readRefund: () => Promise.resolve(manualRefund),
     check: () => Promise.resolve(null),
     notices: null,
     bills: null,

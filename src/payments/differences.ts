@@ -1,8 +1,8 @@
 /** What a provider says and what is here, where they differ. Each is listed once and waits for an operator. */
 import type { Compilable } from 'kysely'
 import { pageOf, type Db, type Page, type PageOptions } from '../db/db.ts'
-import { columnsOf, fieldsOf, type RowFields } from '../db/row-fields.ts'
-import { sql, type PaymentDifferencesTable } from '../db/schema/schema.ts'
+import { columnsOf, fieldsOf, rowOf, type RowFields } from '../db/row-fields.ts'
+import { sql, type DifferenceKind, type PaymentDifferencesTable } from '../db/schema/schema.ts'
 import { newId } from '../lib/ids.ts'
 import type { MethodName } from './payment-method.ts'
 
@@ -15,18 +15,9 @@ export const differenceKinds = [
   'unknown_order',
   'surplus',
   'dispute',
-] as const
-export type DifferenceKind = (typeof differenceKinds)[number]
+] as const satisfies readonly DifferenceKind[]
 
-export interface Difference extends Omit<
-  RowFields<PaymentDifferencesTable>,
-  'kind' | 'method' | 'amountMinor' | 'expectedMinor'
-> {
-  readonly kind: DifferenceKind
-  readonly method: MethodName
-  readonly amountMinor: bigint | null
-  readonly expectedMinor: bigint | null
-}
+export type Difference = RowFields<PaymentDifferencesTable>
 
 type Found = Pick<
   Difference,
@@ -43,33 +34,18 @@ type Found = Pick<
   | 'at'
 >
 
-function differenceOf(row: PaymentDifferencesTable): Difference {
-  const toMinor = (value: number | null): bigint | null => (value === null ? null : BigInt(value))
-  return {
-    ...fieldsOf(row),
-    kind: row.kind as DifferenceKind,
-    method: row.method as MethodName,
-    amountMinor: toMinor(row.amount_minor),
-    expectedMinor: toMinor(row.expected_minor),
-  }
-}
-
-const toCell = (minor: bigint | null): number | null => (minor === null ? null : Number(minor))
-
 /** If the same difference is listed already, whatever became of it, only an amount that was not known is added. */
 export function insertDifference(found: Found, state: 'open' | 'repaired', now: number): Compilable {
-  const row = columnsOf<PaymentDifferencesTable>({
+  const row = rowOf<PaymentDifferencesTable>({
     id: newId('dif'),
     ...found,
-    amountMinor: toCell(found.amountMinor),
-    expectedMinor: toCell(found.expectedMinor),
     state,
     foundAt: now,
     resolvedAt: null,
     resolvedBy: null,
     action: null,
     reason: null,
-  }) as PaymentDifferencesTable
+  })
   return sql
     .insertInto('payment_differences')
     .values(row)
@@ -84,7 +60,7 @@ export function insertDifference(found: Found, state: 'open' | 'repaired', now: 
 
 export async function differenceById(db: Db, id: string): Promise<Difference | undefined> {
   const row = await db.first(sql.selectFrom('payment_differences').selectAll().where('id', '=', id))
-  return row && differenceOf(row)
+  return row && fieldsOf(row)
 }
 
 export interface DifferenceFilter {
@@ -102,13 +78,11 @@ export async function listDifferences(
   let query = sql
     .selectFrom('payment_differences')
     .selectAll()
+    .where((build) => build.and(columnsOf<PaymentDifferencesTable>(filter)))
     .orderBy('id', 'desc')
     .limit(page.limit + 1)
-  if (filter.state !== undefined) query = query.where('state', '=', filter.state)
-  if (filter.method !== undefined) query = query.where('method', '=', filter.method)
-  if (filter.kind !== undefined) query = query.where('kind', '=', filter.kind)
   if (page.cursor !== undefined) query = query.where('id', '<', page.cursor)
-  return pageOf(await db.all(query), page.limit, differenceOf)
+  return pageOf(await db.all(query), page.limit, fieldsOf<PaymentDifferencesTable>)
 }
 
 /** Closes an open difference; the caller expects one row. */

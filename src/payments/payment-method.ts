@@ -4,8 +4,9 @@
  * `engine/payments/` does. All amounts are whole minor units (fen, cents) of the order's currency.
  */
 
-export const methodNames = ['stripe', 'alipay', 'wechat', 'epay', 'bank'] as const
-export type MethodName = (typeof methodNames)[number]
+import { methodNames, type MethodName } from '../config/payments.ts'
+
+export { methodNames, type MethodName }
 
 /** An order as its provider knows it, or will know it. The row is written before a provider is asked. */
 export interface ProviderOrder {
@@ -25,7 +26,7 @@ export interface ProviderOrder {
   /** Where the payer's browser returns to. It proves nothing about the payment. */
   readonly returnUrl: string
   /** The payer agreed to save the card for automatic recharges. */
-  readonly savesCard: boolean
+  readonly savesCard?: boolean
   /** The relay charges a saved card; no payer has begun it. */
   readonly automatic?: boolean
   /** What the provider calls the order, as far as it told: a session's id, for example. */
@@ -91,6 +92,8 @@ export type RefundReading =
   | { readonly state: 'done'; readonly reference: string | null }
   /** The provider has accepted it and has not finished. */
   | { readonly state: 'sent'; readonly reference: string | null }
+  /** Nobody can be asked: an operator sends the money, and then says so. */
+  | { readonly state: 'manual' }
   /** Refused for good: the balance is given back. */
   | { readonly state: 'refused'; readonly reason: string }
   /** The provider does not know the refund: it may be sent again under its number. */

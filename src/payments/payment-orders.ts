@@ -4,19 +4,13 @@
  */
 import type { Compilable } from 'kysely'
 import { pageOf, type Db, type Page, type PageOptions } from '../db/db.ts'
-import { columnsOf, fieldsOf, type RowFields } from '../db/row-fields.ts'
+import { columnsOf, fieldsOf, rowOf, type RowFields } from '../db/row-fields.ts'
 import { sql, type OrderState, type PaymentOrdersTable } from '../db/schema/schema.ts'
 import { newId } from '../lib/ids.ts'
 import type { MethodName, PayInstruction } from './payment-method.ts'
 
-type Columns = RowFields<PaymentOrdersTable>
-
 /** An order; amounts are minor units of its currency, or nanos of the platform's. */
-export interface Order extends Omit<Columns, 'method' | 'amountMinor' | 'feeMinor' | 'ratePpm' | 'pay'> {
-  readonly method: MethodName
-  readonly amountMinor: bigint
-  readonly feeMinor: bigint
-  readonly ratePpm: bigint
+export interface Order extends Omit<RowFields<PaymentOrdersTable>, 'pay'> {
   /** null: the provider has not answered yet. */
   readonly pay: PayInstruction | null
 }
@@ -33,26 +27,13 @@ export function newOrderId(): string {
 }
 
 function orderOf(row: PaymentOrdersTable): Order {
-  return {
-    ...fieldsOf(row),
-    method: row.method as MethodName,
-    amountMinor: BigInt(row.amount_minor),
-    feeMinor: BigInt(row.fee_minor),
-    ratePpm: BigInt(row.rate_ppm),
-    pay: row.pay === null ? null : (JSON.parse(row.pay) as PayInstruction),
-  }
+  return { ...fieldsOf(row), pay: row.pay === null ? null : (JSON.parse(row.pay) as PayInstruction) }
 }
 
-/** Amounts of orders are far below 2^53: the settings bound them. */
+const payText = (pay: PayInstruction | null): string | null => (pay === null ? null : JSON.stringify(pay))
+
 export function insertOrder(order: Order): Compilable {
-  const { pay, amountMinor, feeMinor, ratePpm, ...rest } = order
-  const row = columnsOf<PaymentOrdersTable>({
-    ...rest,
-    amountMinor: Number(amountMinor),
-    feeMinor: Number(feeMinor),
-    ratePpm: Number(ratePpm),
-    pay: pay === null ? null : JSON.stringify(pay),
-  }) as PaymentOrdersTable
+  const row = rowOf<PaymentOrdersTable>({ ...order, pay: payText(order.pay) })
   return sql.insertInto('payment_orders').values(row)
 }
 
@@ -76,16 +57,11 @@ type Patch = Partial<
 
 /** Changes an order that is in one of these states; the caller expects one row, or accepts none. */
 export function updateOrder(id: string, states: readonly OrderState[], patch: Patch, at: number): Compilable {
-  const { pay, feeMinor, ...rest } = patch
-  const set = {
-    ...columnsOf<PaymentOrdersTable>(rest),
-    ...(feeMinor === undefined ? {} : { fee_minor: Number(feeMinor) }),
-    ...(pay === undefined ? {} : { pay: pay === null ? null : JSON.stringify(pay) }),
-    updated_at: at,
-  }
+  const { pay, ...rest } = patch
+  const set = { ...columnsOf<PaymentOrdersTable>(rest), updated_at: at }
   return sql
     .updateTable('payment_orders')
-    .set(set)
+    .set(pay === undefined ? set : { ...set, pay: payText(pay) })
     .where('id', '=', id)
     .where('state', 'in', [...states])
 }
@@ -111,7 +87,6 @@ export async function dueOrders(
     limit,
   }: { readonly now: number; readonly methods: readonly MethodName[]; readonly limit: number },
 ): Promise<Order[]> {
-  if (methods.length === 0) return []
   const query = orders()
     .where('next_check_at', '<=', now)
     .where('method', 'in', methods)
@@ -130,13 +105,13 @@ export async function orderedSince(
   const row = await db.first(
     sql
       .selectFrom('payment_orders')
-      .select((build) => build.fn.sum<number | null>('amount_minor').as('total'))
+      .select((build) => build.fn.sum<bigint | null>('amount_minor').as('total_minor'))
       .where('account_id', '=', account)
       .where('method', '=', method)
       .where('created_at', '>=', since)
       .where('state', 'in', ['created', 'pending', 'paid']),
   )
-  return BigInt(row?.total ?? 0)
+  return row?.total_minor ?? 0n
 }
 
 export interface OrderFilter {
@@ -151,14 +126,13 @@ export interface OrderFilter {
 
 /** Newest first. */
 export async function listOrders(db: Db, filter: OrderFilter, page: PageOptions): Promise<Page<Order>> {
+  const { account: accountId, state, method, from = 0, to = Number.MAX_SAFE_INTEGER } = filter
   let query = orders()
+    .where((build) => build.and(columnsOf<PaymentOrdersTable>({ accountId, state, method })))
+    .where('created_at', '>=', from)
+    .where('created_at', '<', to)
     .orderBy('id', 'desc')
     .limit(page.limit + 1)
-  if (filter.account !== undefined) query = query.where('account_id', '=', filter.account)
-  if (filter.state !== undefined) query = query.where('state', '=', filter.state)
-  if (filter.method !== undefined) query = query.where('method', '=', filter.method)
-  if (filter.from !== undefined) query = query.where('created_at', '>=', filter.from)
-  if (filter.to !== undefined) query = query.where('created_at', '<', filter.to)
   if (page.cursor !== undefined) query = query.where('id', '<', page.cursor)
   return pageOf(await db.all(query), page.limit, orderOf)
 }

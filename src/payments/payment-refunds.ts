@@ -1,7 +1,7 @@
 /** Refunds of payments, and disputes. A refund's number is that of its order and a count: a second call makes no second one. */
 import type { Compilable } from 'kysely'
 import { pageOf, type Db, type Page, type PageOptions } from '../db/db.ts'
-import { columnsOf, fieldsOf, type RowFields } from '../db/row-fields.ts'
+import { columnsOf, fieldsOf, rowOf, type RowFields } from '../db/row-fields.ts'
 import {
   sql,
   type PaymentDisputesTable,
@@ -10,9 +10,7 @@ import {
 } from '../db/schema/schema.ts'
 import type { MethodName } from './payment-method.ts'
 
-export interface Refund extends Omit<RowFields<PaymentRefundsTable>, 'amountMinor'> {
-  readonly amountMinor: bigint
-}
+export type Refund = RowFields<PaymentRefundsTable>
 
 /** States in which a refund counts: the money has left the account. */
 export const countedStates: readonly RefundState[] = ['requested', 'debited', 'sent', 'done', 'unknown']
@@ -20,22 +18,23 @@ export const countedStates: readonly RefundState[] = ['requested', 'debited', 's
 /** The refund's number at the provider, too. Letters and digits, at most 32. */
 export const refundIdOf = (orderId: string, count: number): string => `${orderId}R${count}`
 
-function refundOf(row: PaymentRefundsTable): Refund {
-  return { ...fieldsOf(row), amountMinor: BigInt(row.amount_minor) }
+/** Of a refund that was made in the provider's own pages and listed as a difference: the same at each repetition. */
+export const listedRefundIdOf = (orderId: string, differenceId: string): string =>
+  `${orderId}D${differenceId.slice(-8).toUpperCase()}`
+
+export function insertRefund(refund: Refund): Compilable {
+  return sql.insertInto('payment_refunds').values(rowOf<PaymentRefundsTable>(refund))
 }
 
-export function insertRefund({ amountMinor, ...refund }: Refund): Compilable {
-  const row = columnsOf<PaymentRefundsTable>({ ...refund, amountMinor: Number(amountMinor) })
-  return sql.insertInto('payment_refunds').values(row as PaymentRefundsTable)
-}
-
-type Patch = Partial<Pick<Refund, 'state' | 'decidedBy' | 'reference' | 'problem' | 'nextCheckAt' | 'checks'>>
+export type RefundPatch = Partial<
+  Pick<Refund, 'state' | 'decidedBy' | 'reference' | 'problem' | 'nextCheckAt' | 'checks'>
+>
 
 /** Changes a refund that is in one of these states. */
 export function updateRefund(
   id: string,
   states: readonly RefundState[],
-  patch: Patch,
+  patch: RefundPatch,
   at: number,
 ): Compilable {
   return sql
@@ -49,11 +48,11 @@ const refunds = () => sql.selectFrom('payment_refunds').selectAll()
 
 export async function refundById(db: Db, id: string): Promise<Refund | undefined> {
   const row = await db.first(refunds().where('id', '=', id))
-  return row && refundOf(row)
+  return row && fieldsOf(row)
 }
 
 export async function refundsOfOrder(db: Db, orderId: string): Promise<Refund[]> {
-  return (await db.all(refunds().where('order_id', '=', orderId))).map(refundOf)
+  return (await db.all(refunds().where('order_id', '=', orderId))).map(fieldsOf)
 }
 
 /** Refunds of a method's orders that were completed in a span. */
@@ -71,12 +70,24 @@ export async function refundsDoneBetween(
     .where('payment_refunds.state', '=', 'done')
     .where('payment_refunds.updated_at', '>=', from)
     .where('payment_refunds.updated_at', '<', to)
-  return (await db.report(query)).map(refundOf)
+  return (await db.report(query)).map(fieldsOf)
 }
 
-export async function dueRefunds(db: Db, now: number, limit: number): Promise<Refund[]> {
-  const query = refunds().where('next_check_at', '<=', now).orderBy('next_check_at').limit(limit)
-  return (await db.all(query)).map(refundOf)
+/** Refunds that are to be gone on with, with the method of their order, those that wait longest first. */
+export async function dueRefunds(
+  db: Db,
+  now: number,
+  limit: number,
+): Promise<(Refund & { readonly method: MethodName })[]> {
+  const query = sql
+    .selectFrom('payment_refunds')
+    .innerJoin('payment_orders', 'payment_orders.id', 'payment_refunds.order_id')
+    .selectAll('payment_refunds')
+    .select('payment_orders.method')
+    .where('payment_refunds.next_check_at', '<=', now)
+    .orderBy('payment_refunds.next_check_at')
+    .limit(limit)
+  return (await db.all(query)).map(fieldsOf)
 }
 
 export interface RefundFilter {
@@ -87,24 +98,16 @@ export interface RefundFilter {
 
 /** Those of the newest orders first. */
 export async function listRefunds(db: Db, filter: RefundFilter, page: PageOptions): Promise<Page<Refund>> {
+  const { account: accountId, order: orderId, state } = filter
   let query = refunds()
+    .where((build) => build.and(columnsOf<PaymentRefundsTable>({ accountId, orderId, state })))
     .orderBy('id', 'desc')
     .limit(page.limit + 1)
-  if (filter.account !== undefined) query = query.where('account_id', '=', filter.account)
-  if (filter.order !== undefined) query = query.where('order_id', '=', filter.order)
-  if (filter.state !== undefined) query = query.where('state', '=', filter.state)
   if (page.cursor !== undefined) query = query.where('id', '<', page.cursor)
-  return pageOf(await db.all(query), page.limit, refundOf)
+  return pageOf(await db.all(query), page.limit, fieldsOf<PaymentRefundsTable>)
 }
 
-export interface Dispute extends Omit<RowFields<PaymentDisputesTable>, 'amountMinor' | 'method'> {
-  readonly method: MethodName
-  readonly amountMinor: bigint
-}
-
-function disputeOf(row: PaymentDisputesTable): Dispute {
-  return { ...fieldsOf(row), method: row.method as MethodName, amountMinor: BigInt(row.amount_minor) }
-}
+export type Dispute = RowFields<PaymentDisputesTable>
 
 /** The id of what a dispute takes back. */
 export const disputeId = ({ method, reference }: Pick<Dispute, 'method' | 'reference'>): string =>
@@ -117,17 +120,16 @@ export async function disputeByReference(
 ): Promise<Dispute | undefined> {
   const query = sql.selectFrom('payment_disputes').selectAll()
   const row = await db.first(query.where('method', '=', method).where('reference', '=', reference))
-  return row && disputeOf(row)
+  return row && fieldsOf(row)
 }
 
 export async function disputesOfOrder(db: Db, orderId: string): Promise<Dispute[]> {
   const rows = await db.all(sql.selectFrom('payment_disputes').selectAll().where('order_id', '=', orderId))
-  return rows.map(disputeOf)
+  return rows.map(fieldsOf)
 }
 
-export function insertDispute({ amountMinor, ...dispute }: Dispute): Compilable {
-  const row = columnsOf<PaymentDisputesTable>({ ...dispute, amountMinor: Number(amountMinor) })
-  return sql.insertInto('payment_disputes').values(row as PaymentDisputesTable)
+export function insertDispute(dispute: Dispute): Compilable {
+  return sql.insertInto('payment_disputes').values(rowOf<PaymentDisputesTable>(dispute))
 }
 
 export function updateDispute(dispute: Dispute, state: Dispute['state'], at: number): Compilable {
@@ -160,6 +162,6 @@ export async function paybacksOf(
     ),
     db.all(sql.selectFrom('payment_disputes').selectAll().where('account_id', '=', account)),
   ])
-  const disputes = disputeRows.map(disputeOf)
+  const disputes = disputeRows.map(fieldsOf)
   return [...refundRows, ...disputes.map((each) => ({ id: disputeId(each), orderId: each.orderId }))]
 }

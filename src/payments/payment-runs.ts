@@ -1,39 +1,14 @@
 /** Runs of the reconciliation: one method, a span of days, and what was found. */
 import type { Compilable } from 'kysely'
 import type { Db } from '../db/db.ts'
-import { columnsOf, fieldsOf, type RowFields } from '../db/row-fields.ts'
+import { fieldsOf, rowOf, type RowFields } from '../db/row-fields.ts'
 import { sql, type PaymentRunsTable } from '../db/schema/schema.ts'
 import type { MethodName } from './payment-method.ts'
 
-export interface PaymentRun extends Omit<
-  RowFields<PaymentRunsTable>,
-  'method' | 'paymentsMinor' | 'refundsMinor' | 'feesMinor'
-> {
-  readonly method: MethodName
-  readonly paymentsMinor: bigint
-  readonly refundsMinor: bigint
-  readonly feesMinor: bigint
-}
-
-function runOf(row: PaymentRunsTable): PaymentRun {
-  return {
-    ...fieldsOf(row),
-    method: row.method as MethodName,
-    paymentsMinor: BigInt(row.payments_minor),
-    refundsMinor: BigInt(row.refunds_minor),
-    feesMinor: BigInt(row.fees_minor),
-  }
-}
+export type PaymentRun = RowFields<PaymentRunsTable>
 
 export function insertRun(run: PaymentRun): Compilable {
-  const minors = {
-    paymentsMinor: Number(run.paymentsMinor),
-    refundsMinor: Number(run.refundsMinor),
-    feesMinor: Number(run.feesMinor),
-  }
-  return sql
-    .insertInto('payment_runs')
-    .values(columnsOf<PaymentRunsTable>({ ...run, ...minors }) as PaymentRunsTable)
+  return sql.insertInto('payment_runs').values(rowOf<PaymentRunsTable>(run))
 }
 
 /** Whether a finished run has compared this day. */
@@ -54,5 +29,5 @@ export async function wasCompared(db: Db, method: MethodName, day: string): Prom
 /** Newest first. */
 export async function listRuns(db: Db, limit: number): Promise<PaymentRun[]> {
   const query = sql.selectFrom('payment_runs').selectAll().orderBy('started_at', 'desc').limit(limit)
-  return (await db.all(query)).map(runOf)
+  return (await db.all(query)).map(fieldsOf)
 }

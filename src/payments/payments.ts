@@ -1,18 +1,11 @@
 /** Genuine payments: once per method, merchant and transaction, ever. */
 import type { Compilable } from 'kysely'
 import type { Db } from '../db/db.ts'
-import { columnsOf, fieldsOf, type RowFields } from '../db/row-fields.ts'
+import { fieldsOf, rowOf, type RowFields } from '../db/row-fields.ts'
 import { sql, type PaymentsTable } from '../db/schema/schema.ts'
 import type { MethodName } from './payment-method.ts'
 
-export interface Payment extends Omit<RowFields<PaymentsTable>, 'method' | 'amountMinor'> {
-  readonly method: MethodName
-  readonly amountMinor: bigint
-}
-
-function paymentOf(row: PaymentsTable): Payment {
-  return { ...fieldsOf(row), method: row.method as MethodName, amountMinor: BigInt(row.amount_minor) }
-}
+export type Payment = RowFields<PaymentsTable>
 
 /** The id of the credit in the ledger: two merchants may use the same numbers. */
 export function paymentCreditId({
@@ -25,14 +18,13 @@ export function paymentCreditId({
 
 export const bonusCreditId = (orderId: string): string => `bonus:${orderId}`
 
-export function insertPayment({ amountMinor, ...payment }: Payment): Compilable {
-  const row = columnsOf<PaymentsTable>({ ...payment, amountMinor: Number(amountMinor) }) as PaymentsTable
-  return sql.insertInto('payments').values(row)
+export function insertPayment(payment: Payment): Compilable {
+  return sql.insertInto('payments').values(rowOf<PaymentsTable>(payment))
 }
 
 export async function paymentOfOrder(db: Db, orderId: string): Promise<Payment | undefined> {
   const row = await db.first(sql.selectFrom('payments').selectAll().where('order_id', '=', orderId))
-  return row && paymentOf(row)
+  return row && fieldsOf(row)
 }
 
 export async function paymentByTransaction(
@@ -47,7 +39,7 @@ export async function paymentByTransaction(
       .where('merchant', '=', merchant)
       .where('transaction_id', '=', transactionId),
   )
-  return row && paymentOf(row)
+  return row && fieldsOf(row)
 }
 
 /** Payments with a method that were paid in a span, oldest first. */
@@ -64,5 +56,5 @@ export async function paymentsBetween(
     .where('paid_at', '>=', from)
     .where('paid_at', '<', to)
     .orderBy('paid_at')
-  return (await db.report(query)).map(paymentOf)
+  return (await db.report(query)).map(fieldsOf)
 }

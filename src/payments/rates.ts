@@ -1,22 +1,13 @@
 /** Rates into the platform's currency: dated rows that an operator sets. No live feed decides about money. */
 import { auditStatement } from '../db/audit.ts'
 import { expectChanges, type Db } from '../db/db.ts'
+import { columnsOf, fieldsOf, rowOf, type RowFields } from '../db/row-fields.ts'
 import { sql, type PaymentRatesTable } from '../db/schema/schema.ts'
 import { isUniqueViolation } from '../db/store-error.ts'
 import { apiError } from '../errors.ts'
 
-export interface PaymentRate {
-  readonly currency: string
-  /** Millionths of the platform's currency per unit of this one. */
-  readonly ratePpm: bigint
-  readonly effectiveFrom: number
-}
-
-const rateOf = (row: PaymentRatesTable): PaymentRate => ({
-  currency: row.currency,
-  ratePpm: BigInt(row.rate_ppm),
-  effectiveFrom: row.effective_from,
-})
+/** `ratePpm`: millionths of the platform's currency per unit of this one. */
+export type PaymentRate = Omit<RowFields<PaymentRatesTable>, 'createdAt'>
 
 /** The rate in force. The platform's own currency has rate 1. undefined: nobody has set one. */
 export async function rateAt(
@@ -24,8 +15,8 @@ export async function rateAt(
   currency: string,
   platformCurrency: string,
   at: number,
-): Promise<bigint | undefined> {
-  if (currency === platformCurrency) return 1_000_000n
+): Promise<number | undefined> {
+  if (currency === platformCurrency) return 1_000_000
   const row = await db.first(
     sql
       .selectFrom('payment_rates')
@@ -35,25 +26,16 @@ export async function rateAt(
       .orderBy('effective_from', 'desc')
       .limit(1),
   )
-  return row && BigInt(row.rate_ppm)
+  return row?.rate_ppm
 }
 
 /** Throws `conflict` if there is a rate from the same time on. */
 export async function addRate(db: Db, rate: PaymentRate, by: string): Promise<PaymentRate> {
-  const { currency, ratePpm, effectiveFrom } = rate
-  const row = {
-    currency,
-    rate_ppm: Number(ratePpm),
-    effective_from: effectiveFrom,
-    created_at: Date.now(),
-  }
+  const row = rowOf<PaymentRatesTable>({ ...rate, createdAt: Date.now() })
   try {
     await db.write(
       expectChanges(sql.insertInto('payment_rates').values(row), 1),
-      auditStatement(by, 'payment-rate.create', currency, {
-        rate_ppm: ratePpm,
-        effective_from: effectiveFrom,
-      }),
+      auditStatement(by, 'payment-rate.create', rate.currency, columnsOf<PaymentRatesTable>(rate)),
     )
   } catch (error) {
     if (!isUniqueViolation(error, 'payment_rates.currency')) throw error
@@ -70,5 +52,5 @@ export async function listRates(db: Db): Promise<PaymentRate[]> {
     .selectAll()
     .orderBy('effective_from', 'desc')
     .orderBy('currency')
-  return (await db.all(query)).map(rateOf)
+  return (await db.all(query)).map(fieldsOf)
 }

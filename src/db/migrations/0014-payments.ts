@@ -27,8 +27,6 @@ create table payment_orders (
   problem text,
   confirmation text,
   client_key text,
-  saves_card integer not null,
-  automatic integer not null,
   expires_at integer not null,
   next_check_at integer,
   checks integer not null,
@@ -105,7 +103,7 @@ create table payment_runs (
   method text not null,
   from_day text not null,
   to_day text not null,
-  state text not null check (state in ('running', 'done', 'failed')),
+  state text not null check (state in ('done', 'failed')),
   payments integer not null,
   payments_minor integer not null,
   refunds integer not null,
@@ -115,7 +113,7 @@ create table payment_runs (
   differences integer not null,
   problem text,
   started_at integer not null,
-  ended_at integer,
+  ended_at integer not null,
   started_by text not null
 ) strict;
 create table payment_differences (

@@ -4,6 +4,7 @@
  */
 
 import { Client, Pool, types, type ClientConfig, type PoolClient, type QueryResult } from 'pg'
+import { isMoneyColumn } from '../money-columns.ts'
 import type { Parameter, Row, Statement, StatementResult } from '../statement.ts'
 import { postgresErrorMessage, UnusableServerError } from './errors.ts'
 import { numberParameters } from './sql-text.ts'
@@ -156,7 +157,7 @@ export function parseRows(result: QueryResult): Row[] {
   for (const row of rows) {
     for (const { name } of read) {
       const text = row[name]
-      if (typeof text === 'string') row[name] = name.endsWith('_nanos') ? BigInt(text) : Number(text)
+      if (typeof text === 'string') row[name] = isMoneyColumn(name) ? BigInt(text) : Number(text)
     }
   }
   return rows

@@ -3,6 +3,7 @@
 import type { Db } from '../db.ts'
 import { ownerColumns } from '../journal.ts'
 import type { OwnerRow } from '../ledger-commit.ts'
+import { isMoneyColumn } from '../money-columns.ts'
 import type { Parameter } from '../statement.ts'
 import type { ResultRows } from './pipeline.ts'
 
@@ -52,7 +53,7 @@ const textColumns: ReadonlySet<string> = new Set(['id', 'past', 'node', 'body', 
 
 function parseCell(column: string, cell: string | null): Parameter {
   if (cell === null || textColumns.has(column)) return cell
-  return column.endsWith('_nanos') ? BigInt(cell) : Number(cell)
+  return isMoneyColumn(column) ? BigInt(cell) : Number(cell)
 }
 
 /** Parses rows with these columns in order. */

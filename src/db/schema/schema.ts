@@ -1,7 +1,7 @@
 /**
  * The tables as types, and the module that owns each: a table is written only by its owner. The DDL is in migrations/.
- * Kysely only compiles queries here; the store's threads run them. Integers are numbers, except columns ending in
- * `_nanos`, which are bigint. Times are milliseconds since the epoch; booleans are 1 and 0.
+ * Kysely only compiles queries here; the store's threads run them. Integers are numbers, except
+ * money (money-columns.ts), which is bigint. Times are milliseconds since the epoch; booleans are 1 and 0.
  */
 
 import {

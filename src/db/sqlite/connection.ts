@@ -7,6 +7,7 @@ import { closeSync, openSync } from 'node:fs'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setImmediate as turn } from 'node:timers/promises'
 import { statementDb, type Db } from '../db.ts'
+import { isMoneyColumn } from '../money-columns.ts'
 import type { Row, Statement, StatementResult } from '../statement.ts'
 import { openDatabase } from './open-database.ts'
 
@@ -70,10 +71,9 @@ export function checkSqliteRelease(release: string): void {
 function prepare(database: DatabaseSync, text: string): Prepared {
   const statement = database.prepare(text)
   const columns = statement.columns().map((column) => column.name)
-  if (!columns.some((name) => name.endsWith('_nanos')))
-    return { statement, columns, numberColumns: undefined }
+  if (!columns.some(isMoneyColumn)) return { statement, columns, numberColumns: undefined }
   statement.setReadBigInts(true)
-  return { statement, columns, numberColumns: columns.filter((name) => !name.endsWith('_nanos')) }
+  return { statement, columns, numberColumns: columns.filter((name) => !isMoneyColumn(name)) }
 }
 
 function readRows(prepared: Prepared, statement: Statement): Row[] {

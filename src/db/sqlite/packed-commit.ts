@@ -5,6 +5,7 @@
 import { entryColumns, storedResponseColumns, ownerColumns, requestColumns } from '../journal.ts'
 import type { CommitValues } from './journal-writer.ts'
 import type { LedgerCommit, StoredResponseRow } from '../ledger-commit.ts'
+import { isMoneyColumn } from '../money-columns.ts'
 import type { Parameter } from '../statement.ts'
 
 /** [seq, at, journal, rows as text, open holds, stored responses]. */
@@ -45,9 +46,9 @@ export function packCommit(commit: LedgerCommit): PackedCommit {
   return [commit.seq, commit.at, commit.journal, JSON.stringify(rows), holds, storedResponses]
 }
 
-const amountFlags = (columns: readonly string[]): boolean[] =>
-  columns.map((column) => column.endsWith('_nanos'))
-const amountColumns = [amountFlags(entryColumns), amountFlags(ownerColumns), amountFlags(requestColumns)]
+const amountColumns = [entryColumns, ownerColumns, requestColumns].map((columns) =>
+  columns.map(isMoneyColumn),
+)
 
 function unpackRows(rows: readonly Cell[][], isNanos: readonly boolean[] = []): Parameter[][] {
   return rows.map((row) =>

@@ -1,7 +1,6 @@
 /** Makes orders: the row first, then the provider. Repeating a call with its `client_key` never makes a second order. */
 import { auditStatement } from '../../db/audit.ts'
 import { expectChanges, writeIfFound } from '../../db/db.ts'
-import type { Statement } from '../../db/statement.ts'
 import { isExpectationFailure, isUniqueViolation } from '../../db/store-error.ts'
 import { apiError, invalidField } from '../../errors.ts'
 import { formatMinor, parseMinor } from '../../lib/currency.ts'
@@ -29,7 +28,6 @@ export interface OrderInput {
   /** What the payer pays, in the method's currency. */
   readonly amount: string
   readonly clientKey: string | null
-  readonly savesCard: boolean
   /** The actor in the audit log. */
   readonly by: string
 }
@@ -42,7 +40,7 @@ export interface OrderQuote {
   readonly currency: string
   readonly amountMinor: bigint
   readonly feeMinor: bigint
-  readonly ratePpm: bigint
+  readonly ratePpm: number
   readonly creditNanos: bigint
   readonly bonus: OrderBonus
 }
@@ -103,34 +101,32 @@ export async function createOrder(
       'amount',
       `exceeds the maximum of ${config.paymentMaxDay} ${method.currency} in 24 hours`,
     )
-  let order = orderOf(deps, method, { input, quote, now })
-  const write = (made: Order, reservations: readonly Statement[]) =>
-    db.write(
-      expectChanges(insertOrder(made), 1),
-      ...reservations,
-      auditStatement(input.by, 'payment-order.create', order.id, {
-        account: order.accountId,
-        method: order.method,
-        amount: formatMinor(order.amountMinor, order.currency),
-        currency: order.currency,
-      }),
-    )
+  const order = orderOf(deps, method, { input, quote, now })
   try {
-    try {
-      await write(order, quote.bonus.reserve(order))
-    } catch (error) {
-      if (!isExpectationFailure(error)) throw error
-      // Another order has taken what was left of the budget.
-      order = { ...order, bonusNanos: 0n, promotionId: null }
-      await write(order, [])
-    }
+    const written = await writeOrder(deps, order, quote.bonus)
+    return { order: await beginIfOpen(deps, written), isNew: true }
   } catch (error) {
     if (!isUniqueViolation(error, 'payment_orders.account_id')) throw error
     const first = await repeatedOrder(deps, input)
     if (first === undefined) throw error
     return { order: first, isNew: false }
   }
-  return { order: await beginIfOpen(deps, order), isNew: true }
+}
+
+/** Writes the order with its bonus, or without one if another order has taken what was left of the budget. */
+async function writeOrder({ db }: PaymentDeps, order: Order, bonus: OrderBonus): Promise<Order> {
+  const { id, accountId: account, method, currency, orderedBy } = order
+  const amount = formatMinor(order.amountMinor, currency)
+  const audit = auditStatement(orderedBy, 'payment-order.create', id, { account, method, amount, currency })
+  try {
+    await db.write(expectChanges(insertOrder(order), 1), ...bonus.reserve(order), audit)
+    return order
+  } catch (error) {
+    if (!isExpectationFailure(error)) throw error
+    const withoutBonus = { ...order, bonusNanos: 0n, promotionId: null }
+    await db.write(expectChanges(insertOrder(withoutBonus), 1), audit)
+    return withoutBonus
+  }
 }
 
 interface NewOrder {
@@ -140,7 +136,7 @@ interface NewOrder {
 }
 
 function orderOf({ config }: PaymentDeps, method: PaymentMethod, { input, quote, now }: NewOrder): Order {
-  const { account, clientKey, savesCard, by } = input
+  const { account, clientKey, by } = input
   const { bonus, method: name, ...amounts } = quote
   const expiresAt = now + method.lifetimeMs(config.paymentExpiryMs)
   return {
@@ -159,8 +155,6 @@ function orderOf({ config }: PaymentDeps, method: PaymentMethod, { input, quote,
     problem: null,
     confirmation: null,
     clientKey,
-    savesCard: savesCard && method.savedCards !== undefined ? 1 : 0,
-    automatic: 0,
     expiresAt,
     nextCheckAt: nextCheckOf({ createdAt: now, expiresAt }, now),
     checks: 0,

@@ -54,8 +54,6 @@ export function providerOrderOf(
     expiresAt,
     noticeUrl: method === 'bank' ? null : `${publicUrl}/api/payments/${method}/notice`,
     returnUrl: `${publicUrl}/console/billing/orders/${id}`,
-    savesCard: order.savesCard === 1,
-    automatic: order.automatic === 1,
     reference,
     transaction,
   }

@@ -2,10 +2,10 @@
  * Payments, on the main thread: orders, notices and checks. HTTP handlers of every thread, the control socket and the
  * leader's jobs call it. Two calls for one order at the same time are one; what makes a credit unique is in the store.
  */
+import type { PaymentFee } from '../../config/payments.ts'
 import { setTimeout } from 'node:timers/promises'
 import { parseMinor } from '../../lib/currency.ts'
 import { errorMessage } from '../../lib/error-message.ts'
-import type { Log } from '../../lib/log.ts'
 import { deleteUnpaidOrders, dueOrders, type Order } from '../../payments/payment-orders.ts'
 import type {
   MethodName,
@@ -21,6 +21,7 @@ import { cancelOrder, checkOrder, requireOrder, scheduleRetry, type CheckOutcome
 import { confirmOrder, type ReceivedTransfer } from './confirm-order.ts'
 import { createOrder, quoteOrder, type OrderInput, type OrderQuote } from './create-order.ts'
 import { DailyReconciliation } from './daily-reconciliation.ts'
+import { inTurn } from './in-turn.ts'
 import { bonusFor } from './order-bonus.ts'
 import type { PaymentDeps } from './payment-deps.ts'
 import { reconcile, type ReconcileInput } from './reconcile.ts'
@@ -50,8 +51,7 @@ export interface MethodStatus {
   /** In minor units of its currency. */
   readonly minMinor: bigint
   readonly maxMinor: bigint
-  readonly fee: { readonly percentPpm: bigint; readonly fixed: string } | null
-  readonly savesCards: boolean
+  readonly fee: PaymentFee | null
   readonly checkedAt: number | null
   /** Why it is not offered, or null. */
   readonly problem: string | null
@@ -124,8 +124,12 @@ export class PaymentService implements PaymentServices {
         await receiveDispute(deps, method, reference)
         return 'accepted'
       },
-      onCardRemoved: () => Promise.resolve('accepted'),
     })
+  }
+
+  /** Without a method there is nothing to ask and nothing to compare. */
+  get hasMethods(): boolean {
+    return this.#deps.methods.size > 0
   }
 
   async methods(): Promise<readonly MethodStatus[]> {
@@ -133,7 +137,7 @@ export class PaymentService implements PaymentServices {
   }
 
   async #status(method: PaymentMethod): Promise<MethodStatus> {
-    const { name, currency, products, savedCards } = method
+    const { name, currency, products } = method
     const { config, db, platformCurrency, now } = this.#deps
     const { at, problem } = await this.#checkMethod(method)
     const hasRate = (await rateAt(db, currency, platformCurrency, now())) !== undefined
@@ -146,7 +150,6 @@ export class PaymentService implements PaymentServices {
       minMinor: parseMinor(config.paymentMin, currency),
       maxMinor: parseMinor(config.paymentMax, currency),
       fee,
-      savesCards: savedCards !== undefined,
       checkedAt: at,
       problem: problem ?? noRate,
     }
@@ -191,7 +194,7 @@ export class PaymentService implements PaymentServices {
 
   async checkOrder(id: string, by: string): Promise<Order> {
     const order = await requireOrder(this.#deps, id)
-    if (order.state === 'paid' || order.method === 'bank') return order
+    if (order.state === 'paid') return order
     await this.#check(order, by)
     return requireOrder(this.#deps, id)
   }
@@ -261,23 +264,17 @@ export class PaymentService implements PaymentServices {
   /** One round of the poller: asks about every order and refund that is due. The leader's jobs call it. */
   async checkDueOrders(): Promise<void> {
     const { db, now, methods, log } = this.#deps
+    const isStopped = (): boolean => this.#isStopped
     const due = { now: now(), methods: [...methods.keys()], limit: ordersPerRound }
-    // A provider that is slow delays only its own orders.
-    const byMethod = Map.groupBy(await dueOrders(db, due), ({ method }) => method)
-    await Promise.all([...byMethod.values()].map((orders) => this.#checkInTurn(orders, log)))
-    await checkDueRefunds(this.#deps, () => this.#isStopped)
-  }
-
-  async #checkInTurn(orders: readonly Order[], log: Log): Promise<void> {
-    for (const order of orders) {
-      if (this.#isStopped) return
+    await inTurn(await dueOrders(db, due), isStopped, async (order) => {
       try {
         await this.#check(order, 'poller')
       } catch (error) {
         log.warn({ err: error, order: order.id }, 'order could not be checked')
         await scheduleRetry(this.#deps, order)
       }
-    }
+    })
+    await checkDueRefunds(this.#deps, isStopped)
   }
 
   /** Nothing that the leader's jobs began goes on to the next order. */

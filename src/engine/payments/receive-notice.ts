@@ -26,11 +26,10 @@ const hour = 3_600_000
 /** So many forged notices within an hour are notified: after a rotation, the secret may be wrong. */
 const forgedToNotify = 10
 
-/** What else a notice can be about: refunds, disputes and saved cards. */
+/** What else a notice can be about. */
 export interface NoticeHandlers {
   onRefund(method: MethodName, subject: NoticeSubject & { kind: 'refund' }): Promise<NoticeOutcome>
   onDispute(method: MethodName, reference: string): Promise<NoticeOutcome>
-  onCardRemoved(method: MethodName, subject: NoticeSubject & { kind: 'card-removed' }): Promise<NoticeOutcome>
 }
 
 export class NoticeReceiver {
@@ -76,7 +75,6 @@ export class NoticeReceiver {
       case 'dispute':
         return this.#handlers.onDispute(method, subject.reference)
       case 'card-removed':
-        return this.#handlers.onCardRemoved(method, subject)
       case 'other':
         return Promise.resolve('accepted')
     }

@@ -1,11 +1,11 @@
 /** Refunds that a notice names or that are due: ours are followed, others are listed for an operator. */
-import { ApiError } from '../../errors.ts'
 import { errorMessage } from '../../lib/error-message.ts'
 import { insertDifference } from '../../payments/differences.ts'
 import type { MethodName } from '../../payments/payment-method.ts'
 import { dueRefunds, refundById, updateRefund, type Refund } from '../../payments/payment-refunds.ts'
 import { paymentByTransaction } from '../../payments/payments.ts'
 import { retryCheckAt } from './check-schedule.ts'
+import { inTurn } from './in-turn.ts'
 import { requireMethod, type PaymentDeps } from './payment-deps.ts'
 import { takeBalance } from './refund-order.ts'
 import { followRefund, returnBalance } from './send-refund.ts'
@@ -48,19 +48,17 @@ export const isReturned = ({ state }: Refund): boolean => state === 'refused' ||
 
 /** Goes on with refunds that a crash, or a provider without an answer, has left. */
 export async function checkDueRefunds(deps: PaymentDeps, isStopped: () => boolean): Promise<void> {
-  for (const refund of await dueRefunds(deps.db, deps.now(), refundsPerRound)) {
-    if (isStopped()) return
+  const { db, now, log } = deps
+  await inTurn(await dueRefunds(db, now(), refundsPerRound), isStopped, async (refund) => {
     try {
       await goOn(deps, refund)
     } catch (error) {
-      const isDecided = error instanceof ApiError && error.code === 'conflict'
-      if (!isDecided)
-        deps.log.warn({ refund: refund.id, problem: errorMessage(error) }, 'refund could not be checked')
-      const at = deps.now()
+      log.warn({ refund: refund.id, problem: errorMessage(error) }, 'refund could not be checked')
+      const at = now()
       const later = { nextCheckAt: retryCheckAt(refund.checks, at), checks: refund.checks + 1 }
-      if (!isDecided) await deps.db.write(updateRefund(refund.id, [refund.state], later, at))
+      await db.write(updateRefund(refund.id, [refund.state], later, at))
     }
-  }
+  })
 }
 
 function goOn(deps: PaymentDeps, refund: Refund): Promise<void> {

@@ -9,7 +9,8 @@ import { invalidField } from '../../errors.ts'
 import { dateOf, dayEndOf, dayStartOf } from '../../ledger/periods.ts'
 import { errorMessage } from '../../lib/error-message.ts'
 import { newId } from '../../lib/ids.ts'
-import { insertDifference, type DifferenceKind } from '../../payments/differences.ts'
+import type { DifferenceKind } from '../../db/schema/schema.ts'
+import { insertDifference } from '../../payments/differences.ts'
 import { orderById } from '../../payments/payment-orders.ts'
 import {
   BillNotReadyError,

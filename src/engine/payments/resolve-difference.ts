@@ -8,7 +8,7 @@ import { insertCreditOrder } from '../../ledger/credits/credit-orders.ts'
 import { partsOfRefund } from '../../ledger/refundable.ts'
 import { creditOf } from '../../payments/amounts.ts'
 import { differenceById, resolveDifference, type Difference } from '../../payments/differences.ts'
-import { insertRefund, refundIdOf } from '../../payments/payment-refunds.ts'
+import { insertRefund, listedRefundIdOf } from '../../payments/payment-refunds.ts'
 import { paymentCreditId } from '../../payments/payments.ts'
 import { rateAt } from '../../payments/rates.ts'
 import { checkOrder, requireOrder } from './check-order.ts'
@@ -122,10 +122,10 @@ async function addRefund(
   if (kind !== 'refund_there_only' || orderId === null || amountMinor === null)
     throw notApplicable('It is not about a refund of a known order with its amount.')
   const order = await requireOrder(deps, orderId)
-  const { refundable, refunds } = await refundablePayment(deps, order)
+  const { refundable } = await refundablePayment(deps, order)
   const left = refundable.paidMinor - refundable.refundedMinor
   if (amountMinor > left) throw notApplicable('The refund exceeds what was paid.')
-  const id = refundIdOf(orderId, refunds + 1)
+  const id = listedRefundIdOf(orderId, difference.id)
   const wanted = partsOfRefund(refundable, amountMinor)
   const parts = [
     { kind: 'payment', amount: wanted.payment },

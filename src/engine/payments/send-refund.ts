@@ -1,4 +1,5 @@
 /** Sends approved refunds to their providers, and follows them until they are done or refused. */
+import type { RefundState } from '../../db/schema/schema.ts'
 import { expectChanges } from '../../db/db.ts'
 import { isExpectationFailure } from '../../db/store-error.ts'
 import { paybackUndoneIds } from '../../ledger/payback-ids.ts'
@@ -9,7 +10,7 @@ import {
   type ProviderRefund,
   type RefundReading,
 } from '../../payments/payment-method.ts'
-import { updateRefund, type Refund } from '../../payments/payment-refunds.ts'
+import { updateRefund, type Refund, type RefundPatch } from '../../payments/payment-refunds.ts'
 import { requireOrder } from './check-order.ts'
 import { retryCheckAt } from './check-schedule.ts'
 import { providerOrderOf, requireMethod, type PaymentDeps } from './payment-deps.ts'
@@ -49,8 +50,6 @@ type ProviderCall = (method: PaymentMethod, refund: ProviderRefund) => Promise<R
 
 async function ask(deps: PaymentDeps, refund: Refund, question: ProviderCall): Promise<void> {
   const order = await requireOrder(deps, refund.orderId)
-  // The operator transfers it, and then says so.
-  if (order.method === 'bank') return record(deps, refund, { state: 'sent', reference: null })
   const payment = await paymentOfOrder(deps.db, order.id)
   const asked: ProviderRefund = {
     id: refund.id,
@@ -59,7 +58,7 @@ async function ask(deps: PaymentDeps, refund: Refund, question: ProviderCall): P
     description: 'Refund',
   }
   try {
-    await record(deps, refund, await question(requireMethod(deps, order.method), asked), order.method)
+    await record(deps, refund, await question(requireMethod(deps, order.method), asked))
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
     const at = deps.now()
@@ -74,48 +73,35 @@ async function ask(deps: PaymentDeps, refund: Refund, question: ProviderCall): P
   }
 }
 
-async function record(
-  deps: PaymentDeps,
-  refund: Refund,
-  reading: RefundReading,
-  method: string = 'bank',
-): Promise<void> {
+async function record(deps: PaymentDeps, refund: Refund, reading: RefundReading): Promise<void> {
   const { db } = deps
   const at = deps.now()
   const checks = refund.checks + 1
+  const update = (patch: RefundPatch, from: readonly RefundState[] = underWay) =>
+    db.write(updateRefund(refund.id, from, { checks, problem: null, nextCheckAt: null, ...patch }, at))
   switch (reading.state) {
-    case 'done': {
-      const { reference } = reading
-      const patch = { state: 'done', reference, problem: null, nextCheckAt: null, checks } as const
-      await db.write(updateRefund(refund.id, underWay, patch, at))
+    case 'done':
+      await update({ state: 'done', reference: reading.reference })
       return
-    }
+    case 'manual':
+      await update({ state: 'sent' })
+      return
     case 'sent':
     case 'absent': {
-      const nextCheckAt = method === 'bank' ? null : retryCheckAt(refund.checks, at)
       const reference = reading.state === 'sent' ? reading.reference : null
-      await db.write(
-        updateRefund(
-          refund.id,
-          underWay,
-          { state: 'sent', reference, problem: null, nextCheckAt, checks },
-          at,
-        ),
-      )
+      await update({ state: 'sent', reference, nextCheckAt: retryCheckAt(refund.checks, at) })
       return
     }
     case 'refused': {
       // A refund that was done can fail later, at the payer's bank.
       const from = refund.state === 'done' ? (['done'] as const) : underWay
-      const patch = { state: 'failed', problem: reading.reason, nextCheckAt: at + 30_000, checks } as const
-      const [changed] = await db.write(updateRefund(refund.id, from, patch, at))
+      const failed = { state: 'failed', problem: reading.reason, nextCheckAt: at + 30_000 } as const
+      const [changed] = await update(failed, from)
       if (changed?.changes === 1) await returnBalance(deps, { ...refund, state: 'failed' })
       return
     }
-    case 'unclear': {
-      const patch = { state: 'unknown', problem: reading.reason, nextCheckAt: null, checks } as const
-      await db.write(updateRefund(refund.id, underWay, patch, at))
-    }
+    case 'unclear':
+      await update({ state: 'unknown', problem: reading.reason })
   }
 }
 

@@ -12,10 +12,10 @@ import { formatMinor } from '../../lib/currency.ts'
 import { formatAmount } from '../../lib/money.ts'
 import { operatorAudience } from '../../notifications/notification-kinds.ts'
 import { insertNotification } from '../../notifications/notifications.ts'
-import { insertDifference, type DifferenceKind } from '../../payments/differences.ts'
-import { releaseBonus } from '../../payments/recharge-bonuses.ts'
+import type { DifferenceKind } from '../../db/schema/schema.ts'
+import { insertDifference } from '../../payments/differences.ts'
 import { orderById, unpaidStates, updateOrder, type Order } from '../../payments/payment-orders.ts'
-import type { SettledBonus } from '../../payments/recharge-bonuses.ts'
+import { releaseBonus, type SettledBonus } from '../../payments/recharge-bonuses.ts'
 import type { MethodName, PaymentFacts } from '../../payments/payment-method.ts'
 import {
   bonusCreditId,

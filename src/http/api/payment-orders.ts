@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi'
 import type { MethodStatus } from '../../engine/payments/payment-service.ts'
 import { formatMinor } from '../../lib/currency.ts'
-import { formatAmount } from '../../lib/money.ts'
+import { formatAmount, formatFactor } from '../../lib/money.ts'
 import { methodNames } from '../../payments/payment-method.ts'
 import type { Order } from '../../payments/payment-orders.ts'
 import { money, time } from './json-schemas.ts'
@@ -33,7 +33,6 @@ export const orderSchema = z
     bonus: money.meta({ description: 'What a promotion adds, in the platform’s currency.' }),
     pay: payInstruction.nullable().meta({ description: 'null: the provider has not answered yet.' }),
     problem: z.string().nullable().meta({ description: 'Why the provider refused the order.' }),
-    automatic: z.boolean(),
     created_at: time,
     expires_at: time,
     paid_at: time.nullable(),
@@ -58,7 +57,6 @@ export function serializeOrder(order: Order, transaction: string | null): Paymen
     bonus: formatAmount(order.bonusNanos),
     pay: order.pay,
     problem: order.problem,
-    automatic: order.automatic === 1,
     created_at: formatTime(order.createdAt),
     expires_at: formatTime(order.expiresAt),
     paid_at: formatTime(order.paidAt),
@@ -80,19 +78,12 @@ export const methodSchema = z
       .object({ percent: z.string(), fixed: money })
       .nullable()
       .meta({ description: 'In percent of the amount, and in the method’s currency.' }),
-    saves_cards: z.boolean(),
   })
   .openapi('PaymentMethod')
 export type PaymentMethodJson = z.infer<typeof methodSchema>
 
-/** 29,000 millionths → `2.9`. */
-function percentText(ppm: bigint): string {
-  const text = (Number(ppm) / 10_000).toFixed(4)
-  return text.replace(/\.?0+$/, '')
-}
-
 export function serializeMethod(status: MethodStatus): PaymentMethodJson {
-  const { method, currency, products, fee, savesCards, checkedAt, problem } = status
+  const { method, currency, products, fee, checkedAt, problem } = status
   return {
     method,
     configured: true,
@@ -102,8 +93,7 @@ export function serializeMethod(status: MethodStatus): PaymentMethodJson {
     products: [...products],
     min: formatMinor(status.minMinor, currency),
     max: formatMinor(status.maxMinor, currency),
-    fee: fee && { percent: percentText(fee.percentPpm), fixed: fee.fixed },
-    saves_cards: savesCards,
+    fee: fee && { percent: formatFactor(fee.percentPpm * 100), fixed: fee.fixed },
   }
 }
 
@@ -118,7 +108,6 @@ export function unconfiguredMethod(method: PaymentMethodJson['method']): Payment
     min: null,
     max: null,
     fee: null,
-    saves_cards: false,
   }
 }
 

@@ -57,4 +57,4 @@ export const refundFields = {
   reason: z.string().trim().min(1).max(500),
 }
 /** The pattern of cursors of a list of refunds. */
-export const refundCursor = /^S[0-9A-Z]{26}R\d+$/
+export const refundCursor = /^S[0-9A-Z]{26}[DR][0-9A-Z]+$/

@@ -133,7 +133,7 @@ export function refundOf(order: ProviderOrder, amountMinor: bigint): ProviderRef
 export async function sendRefund(
   { method, provider }: OpenMethod,
   refund: ProviderRefund,
-): Promise<'done' | 'refused' | 'absent' | 'unclear' | 'sent'> {
+): Promise<RefundReading['state']> {
   const sent = await method.refund(refund)
   if (sent.state !== 'sent') return sent.state
   provider.finishRefunds()

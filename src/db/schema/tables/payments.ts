@@ -1,20 +1,32 @@
 /** Orders, payments, refunds and what providers say about them; owned by payments/. Amounts `_minor` are whole minor units. */
 
+import type { MethodName } from '../../../config/payments.ts'
+
 export type OrderState = 'created' | 'pending' | 'paid' | 'expired' | 'failed' | 'canceled'
 export type RefundState = 'requested' | 'debited' | 'sent' | 'done' | 'failed' | 'refused' | 'unknown'
+
+export type DifferenceKind =
+  | 'paid_there_only'
+  | 'paid_here_only'
+  | 'amount'
+  | 'refund_there_only'
+  | 'refund_here_only'
+  | 'unknown_order'
+  | 'surplus'
+  | 'dispute'
 
 export interface PaymentOrdersTable {
   id: string
   account_id: string
   /** Who ordered, as the audit log names it. */
   ordered_by: string
-  method: string
+  method: MethodName
   merchant: string
   product: string | null
   currency: string
-  amount_minor: number
+  amount_minor: bigint
   /** The part of the amount that is not credited. */
-  fee_minor: number
+  fee_minor: bigint
   /** The currency's rate into the platform's, in millionths. */
   rate_ppm: number
   credit_nanos: bigint
@@ -31,9 +43,6 @@ export interface PaymentOrdersTable {
   confirmation: string | null
   /** Makes repeated calls one order; unique per account. */
   client_key: string | null
-  saves_card: 0 | 1
-  /** The relay charged a saved card. */
-  automatic: 0 | 1
   expires_at: number
   /** null: nothing is left to ask. */
   next_check_at: number | null
@@ -45,13 +54,13 @@ export interface PaymentOrdersTable {
 
 /** Genuine payments, once per method, merchant and transaction. */
 export interface PaymentsTable {
-  method: string
+  method: MethodName
   merchant: string
   transaction_id: string
   order_id: string
   account_id: string
   currency: string
-  amount_minor: number
+  amount_minor: bigint
   credit_nanos: bigint
   bonus_nanos: bigint
   /** SHA-256 of what identifies the payer at the provider. */
@@ -67,7 +76,7 @@ export interface PaymentRefundsTable {
   order_id: string
   account_id: string
   state: RefundState
-  amount_minor: number
+  amount_minor: bigint
   payment_nanos: bigint
   bonus_nanos: bigint
   reason: string
@@ -90,12 +99,12 @@ export interface PaymentRatesTable {
 }
 
 export interface PaymentDisputesTable {
-  method: string
+  method: MethodName
   reference: string
   order_id: string
   account_id: string
   state: 'open' | 'won' | 'lost'
-  amount_minor: number
+  amount_minor: bigint
   payment_nanos: bigint
   bonus_nanos: bigint
   /** What was not there to take back. */
@@ -106,27 +115,27 @@ export interface PaymentDisputesTable {
 
 export interface PaymentRunsTable {
   id: string
-  method: string
+  method: MethodName
   from_day: string
   to_day: string
-  state: 'running' | 'done' | 'failed'
+  state: 'done' | 'failed'
   payments: number
-  payments_minor: number
+  payments_minor: bigint
   refunds: number
-  refunds_minor: number
-  fees_minor: number
+  refunds_minor: bigint
+  fees_minor: bigint
   repaired: number
   differences: number
   problem: string | null
   started_at: number
-  ended_at: number | null
+  ended_at: number
   started_by: string
 }
 
 export interface PaymentDifferencesTable {
   id: string
-  kind: string
-  method: string
+  kind: DifferenceKind
+  method: MethodName
   merchant: string
   /** The provider's id of what differs; with kind and merchant it is listed once. */
   reference: string
@@ -134,9 +143,9 @@ export interface PaymentDifferencesTable {
   account_id: string | null
   currency: string
   /** At the provider. */
-  amount_minor: number | null
+  amount_minor: bigint | null
   /** Here. */
-  expected_minor: number | null
+  expected_minor: bigint | null
   detail: string
   state: 'open' | 'repaired' | 'resolved'
   at: number

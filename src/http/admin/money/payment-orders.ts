@@ -1,6 +1,7 @@
 /** `/payment-methods`, `/orders` and `/payment-rates`: recharges by payment. */
 import { z } from '@hono/zod-openapi'
 import { invalidField } from '../../../errors.ts'
+import { formatFactor, parseRate } from '../../../lib/money.ts'
 import { methodNames } from '../../../payments/payment-method.ts'
 import { listOrders, orderById, type Order } from '../../../payments/payment-orders.ts'
 import { paymentOfOrder } from '../../../payments/payments.ts'
@@ -40,33 +41,19 @@ const transferInput = z.strictObject({
   }),
 })
 
-const ratePattern = /^(?:0|[1-9]\d{0,8})(?:\.\d{1,6})?$/
 const rateInput = z.strictObject({
   from: z.string().regex(/^[A-Z]{3}$/, { error: 'must be an ISO 4217 code such as "USD"' }),
-  rate: z.string().regex(ratePattern, { error: 'must be a number with at most six decimals, such as "7.1"' }),
+  rate: z.string().max(64).meta({ description: 'The price of one unit, such as `7.1`.' }),
   effective_from: timeInput.optional().meta({ description: 'Default: now.' }),
 })
 const rateSchema = z
   .object({ from: z.string(), to: z.string(), rate: z.string(), effective_from: time })
   .openapi('PaymentRate')
 
-/** `7.1` → 7,100,000 millionths. */
-function parseRate(text: string): bigint {
-  const [whole = '0', fraction = ''] = text.split('.')
-  const ppm = BigInt(whole + fraction.padEnd(6, '0'))
-  if (ppm > 0n) return ppm
-  throw invalidField('rate', 'must be greater than 0')
-}
-
-function formatRate(ppm: bigint): string {
-  const digits = ppm.toString().padStart(7, '0')
-  return `${digits.slice(0, -6)}.${digits.slice(-6)}`.replace(/\.?0+$/, '')
-}
-
 const rateView = view('rate', rateSchema, ({ currency, ratePpm, effectiveFrom }: PaymentRate, ctx) => ({
   from: currency,
   to: ctx.currency,
-  rate: formatRate(ratePpm),
+  rate: formatFactor(ratePpm),
   effective_from: formatTime(effectiveFrom),
 }))
 
@@ -91,7 +78,7 @@ export const paymentOrderEndpoints = [
     async handle({ ctx, by, params, body }) {
       const { id: account } = await requireAccount(ctx.db, params.id)
       const { method, product = null, amount, client_key: clientKey = null } = body
-      const input = { account, method, product, amount, clientKey, savesCard: false, by }
+      const input = { account, method, product, amount, clientKey, by }
       const { order, isNew } = await ctx.payments.createOrder(input)
       return { isNew, json: await orderJson(ctx, order) }
     },
@@ -155,8 +142,10 @@ export const paymentOrderEndpoints = [
     response: rateView,
     handle({ ctx, by, body: { from, rate, effective_from: effectiveFrom } }) {
       if (from === ctx.currency) throw invalidField('from', 'must be another currency')
+      const ratePpm = parseRate(rate, 'rate')
+      if (ratePpm === 0) throw invalidField('rate', 'must be greater than 0')
       const at = parseTime(effectiveFrom) ?? Date.now()
-      return addRate(ctx.db, { currency: from, ratePpm: parseRate(rate), effectiveFrom: at }, by)
+      return addRate(ctx.db, { currency: from, ratePpm, effectiveFrom: at }, by)
     },
   }),
   admin.list('/payment-rates', {

@@ -88,7 +88,7 @@ export const orderEndpoints = {
     async handle(context) {
       const { ctx, accountId, by, body } = context
       const { method, product = null, amount, client_key: clientKey = null } = body
-      const input = { account: accountId, method, product, amount, clientKey, savesCard: false, by }
+      const input = { account: accountId, method, product, amount, clientKey, by }
       return orderJson(context, (await ctx.payments.createOrder(input)).order)
     },
   }),
