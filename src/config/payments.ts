@@ -268,7 +268,7 @@ export const paymentSettings = inGroup('Payments', {
   },
   bankTransfer: {
     env: 'BANK_TRANSFER',
-    doc: 'Bank transfer: the text that tells the payer where to send the money: payee, bank, account number.',
+    doc: 'Bank transfer: where the payer sends the money: payee, bank, account number.',
     ...optionalText,
   },
   bankAccount: {

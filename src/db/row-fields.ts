@@ -23,8 +23,7 @@ function toColumns(fields: object): object {
 }
 
 /** A whole row. */
-export const rowOf = <Row>(fields: RowFields<Row>): Row => toColumns(fields as object) as Row
+export const rowOf = <Row>(fields: RowFields<Row>): Row => toColumns(fields) as Row
 
 /** The columns of those fields that are given. */
-export const columnsOf = <Row>(fields: Partial<RowFields<Row>>): Partial<Row> =>
-  toColumns(fields) as Partial<Row>
+export const columnsOf = <Row>(fields: Partial<RowFields<Row>>): Partial<Row> => toColumns(fields)

@@ -99,7 +99,7 @@ function parseFields(content: Buffer): ReadonlyMap<string, unknown> {
   return new Map(typeof value === 'object' && value !== null ? Object.entries(value) : [])
 }
 
-/** Codes of an answer that proves nothing, for a message: they tell which setting is wrong. */
+/** Codes of an unverifiable response, for a message: they show which setting is wrong. */
 function describe(content: Buffer | null): string {
   if (content === null) return ''
   const fields = parseFields(content)

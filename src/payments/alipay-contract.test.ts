@@ -2,7 +2,7 @@ import { describe, test } from 'node:test'
 
 import { AlipayServer, withPayer } from '../../test/support/payments/alipay-server.ts'
 import { methodCases } from '../../test/support/payments/method-contract.ts'
-import type { MethodContract } from '../../test/support/payments/method-fixture.ts'
+import { signedContract, type MethodContract } from '../../test/support/payments/method-fixture.ts'
 import { createAlipay } from './alipay.ts'
 
 const contract: MethodContract = {
@@ -10,17 +10,7 @@ const contract: MethodContract = {
   start: async () => await AlipayServer.start(),
   required: ['ALIPAY_APP_ID', 'ALIPAY_SELLER_ID', 'ALIPAY_PRIVATE_KEY', 'ALIPAY_PUBLIC_KEY'],
   wrongSettings: { ALIPAY_APP_ID: '2021000000009999' },
-  createFaults: ['unreachable', 'refused', 'notice-first'],
-  queryFaults: ['timeout', 'html', 'unsigned', 'bad-signature', 'server-error', 'flapping'],
-  closeFaults: ['none', 'says-paid', 'timeout'],
-  refundFaults: {
-    timeout: 'error',
-    processing: 'sent',
-    refused: 'refused',
-    abnormal: 'unclear',
-    'odd-code': 'unclear',
-  },
-  refundsByNumber: true,
+  ...signedContract,
   billFaults: { missing: 'not-ready', short: 'error', 'wrong-hash': 'error', html: 'error' },
   billsNameRefunds: true,
   // Alipay repeats notices for a day, and gives them no time that could be too old.

@@ -7,7 +7,7 @@ import { ProviderError, type BegunOrder, type OrderReading, type ProviderOrder }
 export const alipayCurrency = 'CNY'
 export const unknownTrade = 'ACQ.TRADE_NOT_EXIST'
 
-/** The contract of the QR code today, and the older one. Which one an app has, only a call tells. */
+/** The contract of the QR code today, and the older one. Only a call shows which one an app has. */
 const qrProducts = ['QR_CODE_OFFLINE', 'FACE_TO_FACE_PAYMENT']
 
 /** Minor units of an amount that Alipay states. Throws a `ProviderError` if it is not exact. */

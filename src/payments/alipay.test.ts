@@ -14,30 +14,17 @@ import {
   sendRefund,
   testOrder,
   type OpenMethod,
+  openWith,
 } from '../../test/support/payments/method-fixture.ts'
-import { readConfig } from '../config.ts'
 import { createAlipay } from './alipay.ts'
 import { beijingTime, parseBeijingTime } from './alipay-client.ts'
 import { ForgedNoticeError, ProviderError } from './payment-method.ts'
-import { createPaymentMethods } from './payment-methods.ts'
-import { ProviderHttp } from './provider-http.ts'
 
 type OpenAlipay = OpenMethod & { readonly server: AlipayServer }
 
 async function openAlipay(started?: AlipayServer): Promise<OpenAlipay> {
   const server = started ?? (await AlipayServer.start())
-  const created = createMethod(createAlipay, server.settings)
-  const { method } = created
-  assert.ok(method)
-  return {
-    method,
-    provider: server,
-    server,
-    async [Symbol.asyncDispose]() {
-      await created[Symbol.asyncDispose]()
-      await server[Symbol.asyncDispose]()
-    },
-  }
+  return { ...openWith(server, createAlipay), server }
 }
 
 /** The message of the error with which the start is refused. */
@@ -73,20 +60,6 @@ describe('Alipay', () => {
     const settings = { ...old.settings, ALIPAY_CERT: both }
     await using open = await openAlipay(await AlipayServer.start(Date.now, { ...old, settings }))
     assert.equal(await open.method.check(), null)
-  })
-
-  test('settings – complete ones make it a method of the relay, once that has a public address', async () => {
-    await using server = await AlipayServer.start()
-    await using http = new ProviderHttp(['127.0.0.1'])
-    const open = (more: Readonly<Record<string, string>>) =>
-      createPaymentMethods({
-        config: readConfig({ ...server.settings, ...more }),
-        currency: 'CNY',
-        http,
-        now: Date.now,
-      })
-    assert.deepEqual([...open({ PUBLIC_URL: 'https://relay.example' }).keys()], ['alipay'])
-    assert.throws(() => open({}), { name: 'ConfigError', message: /PUBLIC_URL/ })
   })
 
   test('settings – keys are read as PEM and as base64, PKCS#1 and PKCS#8', async () => {

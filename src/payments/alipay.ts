@@ -6,7 +6,7 @@ import { AlipayOrders, alipayCurrency, unknownTrade } from './alipay-orders.ts'
 import { readRefund, sendRefund } from './alipay-refunds.ts'
 import { readAlipaySettings } from './alipay-settings.ts'
 import type { PaymentMethodDeps } from './method-deps.ts'
-import { ProviderError, type PaymentMethod } from './payment-method.ts'
+import { problemOf, type PaymentMethod } from './payment-method.ts'
 
 /** Valid as a number, and never given to an order. */
 const noOrder = `S${'0'.repeat(26)}`
@@ -29,7 +29,7 @@ export function createAlipay(deps: PaymentMethodDeps): PaymentMethod | null {
     close: (order) => orders.close(order),
     refund: (refund) => sendRefund(client, refund),
     readRefund: (refund) => readRefund(client, refund),
-    check: () => check(client),
+    check: () => problemOf(() => check(client)),
     notices: alipayNotices(settings),
     bills: alipayBills(client, deps),
   }
@@ -37,11 +37,6 @@ export function createAlipay(deps: PaymentMethodDeps): PaymentMethod | null {
 
 /** Reads an order that does not exist: that Alipay says so, with its signature, shows that the keys are right. */
 async function check(client: AlipayClient): Promise<string | null> {
-  try {
-    const { refusal } = await client.call('alipay.trade.query', { out_trade_no: noOrder })
-    return refusal === unknownTrade ? null : `Alipay answered ${refusal ?? 'with an unknown order'}.`
-  } catch (error) {
-    if (error instanceof ProviderError) return error.message
-    throw error
-  }
+  const { refusal } = await client.call('alipay.trade.query', { out_trade_no: noOrder })
+  return refusal === unknownTrade ? null : `Alipay answered ${refusal ?? 'with an unknown order'}.`
 }

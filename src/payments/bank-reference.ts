@@ -22,7 +22,7 @@ export function referenceOf(order: string): string {
   return part + alphabet.charAt(double(checkSum(part)))
 }
 
-/** As written by hand and by banks: in capitals, without separators, O as 0, and I and L as 1. */
+/** As people and banks write it: in capitals, without separators, O as 0, and I and L as 1. */
 export function normalizeReference(text: string): string {
   return text
     .normalize('NFKC')

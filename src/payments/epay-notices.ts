@@ -30,7 +30,7 @@ function decode(text: string): string {
   }
 }
 
-/** Throws a `ForgedNoticeError` for what a signature cannot tell apart from other fields. */
+/** Throws a `ForgedNoticeError` for what a signature does not distinguish from other fields. */
 function parseFields(form: string): EpayFields {
   const fields = new Map<string, string>()
   for (const pair of form.split('&')) {

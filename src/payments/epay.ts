@@ -7,7 +7,7 @@ import { EpaySite, epayCurrency } from './epay-site.ts'
 import { EpayV1 } from './epay-v1.ts'
 import { EpayV2 } from './epay-v2.ts'
 import type { EpayVersion } from './epay-version.ts'
-import { ProviderError, type PaymentFacts, type PaymentMethod } from './payment-method.ts'
+import { problemOf, ProviderError, type PaymentFacts, type PaymentMethod } from './payment-method.ts'
 import type { PaymentMethodDeps } from './method-deps.ts'
 
 /** Payments by notice alone that are remembered until they are settled; then the site's notice ends. */
@@ -42,7 +42,7 @@ export function createEpay({ config, http, now }: PaymentMethodDeps): PaymentMet
     close: (order) => version.close(order),
     refund: (refund) => version.refund(refund),
     readRefund: (refund) => version.readRefund(refund),
-    check: () => check(version),
+    check: () => problemOf(() => version.check()),
     notices: new EpayNotices({
       ...merchant,
       signer: settings.signer,
@@ -62,13 +62,4 @@ export function createEpay({ config, http, now }: PaymentMethodDeps): PaymentMet
 function versionOf(settings: EpaySettings, site: EpaySite, now: () => number): EpayVersion {
   const { key } = settings
   return key === null ? new EpayV2(site, settings, now) : new EpayV1(site, { ...settings, key })
-}
-
-async function check(version: EpayVersion): Promise<string | null> {
-  try {
-    return await version.check()
-  } catch (error) {
-    if (error instanceof ProviderError) return error.message
-    throw error
-  }
 }

@@ -29,7 +29,7 @@ export interface ProviderOrder {
   readonly savesCard?: boolean
   /** The relay charges a saved card; no payer has begun it. */
   readonly automatic?: boolean
-  /** What the provider calls the order, as far as it told: a session's id, for example. */
+  /** The provider's own id of the order, if it gave one, such as that of a session. */
   readonly reference: string | null
   /** The provider's number of the payment; null: not paid. */
   readonly transaction: string | null
@@ -242,6 +242,16 @@ export class ProviderError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
     this.name = 'ProviderError'
+  }
+}
+
+/** For `check`: that a provider gives no answer that can be verified is a problem, too. */
+export async function problemOf(ask: () => Promise<string | null>): Promise<string | null> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof ProviderError) return error.message
+    throw error
   }
 }
 

@@ -11,8 +11,8 @@ const sentHeaders = ['accept', 'authorization', 'content-type', 'idempotency-key
 const unseenHeaders = new Set(['content-encoding', 'stripe-notice'])
 
 /**
- * Stripe has understood the request and rejects it: what was asked for was not done. Whoever does not expect that learns
- * nothing about a payment from it. Contains no text of Stripe's.
+ * Stripe has understood the request and rejects it: what was asked for was not done. Where that is not expected,
+ * it says nothing about a payment. Contains no text of Stripe's.
  */
 export class StripeRejection extends ProviderError {
   /** Stripe's code, such as `amount_too_small` or `card_declined`. */

@@ -50,7 +50,7 @@ describe('stripe orders', () => {
     await assert.rejects(open.method.begin(order), ProviderError)
   })
 
-  test('begin – tells the payer why an amount is refused', async () => {
+  test('begin – gives the payer the reason why an amount is refused', async () => {
     await using open = await openStripe()
     open.provider.state.minimum = 50
     const small = await open.method.begin(testOrder(open.method, { amountMinor: 49n }))

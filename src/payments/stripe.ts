@@ -1,7 +1,7 @@
 /** Payments by Stripe: its hosted Checkout page, saved cards, refunds and disputes. Source: https://docs.stripe.com/api */
 import { splitList } from '../lib/setting-types.ts'
 import { ConfigError } from '../lib/settings.ts'
-import { ProviderError, type DisputeFacts, type PaymentMethod } from './payment-method.ts'
+import { problemOf, type DisputeFacts, type PaymentMethod } from './payment-method.ts'
 import type { PaymentMethodDeps } from './method-deps.ts'
 import { requireHttps, requireTogether } from './required-settings.ts'
 import { fromStripeAmount } from './stripe-amounts.ts'
@@ -74,7 +74,7 @@ export function createStripe(deps: PaymentMethodDeps): PaymentMethod | null {
     close: async (order) => await orders.close(order),
     refund: async (refund) => await refunds.refund(refund),
     readRefund: async (refund) => await refunds.readRefund(refund),
-    check: async () => await check(client, settings.merchant),
+    check: () => problemOf(() => check(client, settings.merchant)),
     notices: new StripeNotices(client, settings.webhookSecrets),
     bills: new StripeBills(client),
     savedCards: new StripeCards(client, now),
@@ -85,21 +85,16 @@ export function createStripe(deps: PaymentMethodDeps): PaymentMethod | null {
 /** Reads one object of each kind that is read later: a restricted key may lack permissions. */
 async function check(client: StripeClient, merchant: string): Promise<string | null> {
   const limit = 1
-  try {
-    const balance = await client.call(async (stripe) => await stripe.balance.retrieve())
-    if (merchantOf(balance) !== merchant) return 'The secret key is one of the other mode (live or test).'
-    await client.call(async (stripe) => {
-      await stripe.checkout.sessions.list({ limit })
-      await stripe.paymentIntents.list({ limit, expand: [`data.${chargeToExpand}`] })
-      await stripe.refunds.list({ limit })
-      await stripe.disputes.list({ limit })
-      await stripe.balanceTransactions.list({ limit })
-    })
-    return null
-  } catch (error) {
-    if (error instanceof ProviderError) return error.message
-    throw error
-  }
+  const balance = await client.call(async (stripe) => await stripe.balance.retrieve())
+  if (merchantOf(balance) !== merchant) return 'The secret key is one of the other mode (live or test).'
+  await client.call(async (stripe) => {
+    await stripe.checkout.sessions.list({ limit })
+    await stripe.paymentIntents.list({ limit, expand: [`data.${chargeToExpand}`] })
+    await stripe.refunds.list({ limit })
+    await stripe.disputes.list({ limit })
+    await stripe.balanceTransactions.list({ limit })
+  })
+  return null
 }
 
 async function readDispute(client: StripeClient, reference: string): Promise<DisputeFacts> {

@@ -1,7 +1,7 @@
 import { describe, test } from 'node:test'
 
 import { methodCases } from '../../test/support/payments/method-contract.ts'
-import type { MethodContract } from '../../test/support/payments/method-fixture.ts'
+import { signedContract, type MethodContract } from '../../test/support/payments/method-fixture.ts'
 import { WechatServer } from '../../test/support/payments/wechat-server.ts'
 import { createWechat } from './wechat.ts'
 
@@ -18,17 +18,7 @@ const contract: MethodContract = {
   start: async () => await WechatServer.start('public-key'),
   required: [...merchantSettings, 'WECHAT_PUBLIC_KEY_ID', 'WECHAT_PUBLIC_KEY'],
   wrongSettings: { WECHAT_MCHID: '1900009999' },
-  createFaults: ['unreachable', 'refused', 'notice-first'],
-  queryFaults: ['timeout', 'html', 'unsigned', 'bad-signature', 'server-error', 'flapping'],
-  closeFaults: ['none', 'says-paid', 'timeout'],
-  refundFaults: {
-    timeout: 'error',
-    processing: 'sent',
-    refused: 'refused',
-    abnormal: 'unclear',
-    'odd-code': 'unclear',
-  },
-  refundsByNumber: true,
+  ...signedContract,
   billFaults: { missing: 'not-ready', short: 'error', 'wrong-hash': 'error', html: 'error' },
   billsNameRefunds: true,
   noticeFaults: ['wrong-key', 'no-signature', 'old', 'future', 'altered-body', 'repeated-field'],

@@ -67,7 +67,7 @@ export class WechatKeys {
     return `is ${distance} s ${aheadMs < 0 ? 'behind' : 'ahead of'} this machine’s clock`
   }
 
-  /** null: there is no such key. */
+  /** null: the key is not known. */
   async #keyOf(serial: string): Promise<KeyObject | null> {
     const { settings, now } = this.#deps
     const known = settings.publicKeys.get(serial) ?? this.#certificateKeyOf(serial)
@@ -101,7 +101,7 @@ export class WechatKeys {
     const { settings, fetchList, now } = this.#deps
     const { status, message } = await fetchList()
     const body = WechatObject.parse(message.body)
-    // Merchants that have never had certificates are told so.
+    // The list of merchants without certificates is a signed 404.
     const isEmpty = status === 404 && settings.publicKeys.has(message.serial)
     const fetched = isEmpty ? new Map<string, PlatformCertificate>() : this.#open(status, body)
     const key =

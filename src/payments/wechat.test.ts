@@ -16,10 +16,7 @@ import { openWechat } from '../../test/support/payments/open-wechat.ts'
 import { merchantKeys, publicKeyPair } from '../../test/support/payments/wechat-keys.ts'
 import { appid, mchid } from '../../test/support/payments/wechat-orders.ts'
 import { WechatServer } from '../../test/support/payments/wechat-server.ts'
-import { readConfig } from '../config.ts'
 import { ForgedNoticeError, ProviderError } from './payment-method.ts'
-import { createPaymentMethods } from './payment-methods.ts'
-import { ProviderHttp } from './provider-http.ts'
 import { createWechat } from './wechat.ts'
 import { beijingTimestamp } from './wechat-orders.ts'
 
@@ -34,20 +31,6 @@ function startProblem(settings: Readonly<Record<string, string>>): string {
 }
 
 describe('WeChat Pay', () => {
-  test('settings – complete ones make it a method of the relay, once that has a public address', async () => {
-    await using server = await WechatServer.start()
-    await using http = new ProviderHttp(['127.0.0.1'])
-    const open = (more: Readonly<Record<string, string>>) =>
-      createPaymentMethods({
-        config: readConfig({ ...server.settings, ...more }),
-        currency: 'CNY',
-        http,
-        now: Date.now,
-      })
-    assert.deepEqual([...open({ PUBLIC_URL: 'https://relay.example' }).keys()], ['wechat'])
-    assert.throws(() => open({}), { name: 'ConfigError', message: /PUBLIC_URL/ })
-  })
-
   test('settings – keys are read as PEM and as base64, PKCS#1 and PKCS#8', async () => {
     await using server = await WechatServer.start()
     const { privateKey } = merchantKeys
@@ -240,7 +223,7 @@ describe('WeChat Pay', () => {
     await assert.rejects(method.readRefund(refund), ProviderError)
   })
 
-  test('notice – one about a refund names it, whoever made it', async () => {
+  test('notice – one about a refund names it, also one made elsewhere', async () => {
     await using open = await openWechat('public-key')
     const { method, server } = open
     const order = await paidOrder(open)

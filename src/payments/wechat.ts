@@ -1,6 +1,6 @@
 /** WeChat Pay, API v3, by QR code (Native), with its public keys, its platform certificates, or both at once. */
 import type { PaymentMethodDeps } from './method-deps.ts'
-import { ProviderError, type PaymentMethod } from './payment-method.ts'
+import { problemOf, type PaymentMethod } from './payment-method.ts'
 import { wechatBills } from './wechat-bills.ts'
 import { WechatClient } from './wechat-client.ts'
 import { wechatNotices } from './wechat-notices.ts'
@@ -30,7 +30,7 @@ export function createWechat(deps: PaymentMethodDeps): PaymentMethod | null {
     close: (order) => orders.close(order),
     refund: (refund) => sendRefund(client, refund),
     readRefund: (refund) => readRefund(client, refund),
-    check: () => check(client),
+    check: () => problemOf(() => check(client)),
     notices: wechatNotices(client),
     bills: wechatBills(client, deps),
   }
@@ -38,11 +38,6 @@ export function createWechat(deps: PaymentMethodDeps): PaymentMethod | null {
 
 /** Reads an order that does not exist: that WeChat Pay says so, with its signature, shows that the keys are right. */
 async function check(client: WechatClient): Promise<string | null> {
-  try {
-    const { refusal } = await readOrder(client, noOrder)
-    return refusal === unknownOrder ? null : `WeChat Pay answered ${refusal ?? 'with an unknown order'}.`
-  } catch (error) {
-    if (error instanceof ProviderError) return error.message
-    throw error
-  }
+  const { refusal } = await readOrder(client, noOrder)
+  return refusal === unknownOrder ? null : `WeChat Pay answered ${refusal ?? 'with an unknown order'}.`
 }

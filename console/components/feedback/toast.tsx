@@ -44,14 +44,14 @@ export function showToast(text: string, options: ToastOptions = {}): void {
 }
 
 /** Acts without a confirmation; a toast then shows the message or the error. */
-export async function actWithToast(
-  act: () => Promise<unknown>,
-  text: string,
+export async function actWithToast<Result>(
+  act: () => Promise<Result>,
+  text: string | ((result: Result) => string),
   options: ToastOptions = {},
 ): Promise<void> {
   try {
-    await act()
-    showToast(text, options)
+    const result = await act()
+    showToast(typeof text === 'string' ? text : text(result), options)
   } catch (error) {
     addToast({ content: toApiError(error) })
   }

@@ -167,7 +167,7 @@ export function CompareForm({ close }: Closing) {
     >
       <SelectField
         label={t.method}
-        options={comparable.map((value) => ({ value, label: t.methods[value] ?? value }))}
+        options={comparable.map((value) => ({ value, label: t.methods[value] }))}
         error={fieldError('method')}
         {...field('method')}
       />

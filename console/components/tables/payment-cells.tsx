@@ -28,9 +28,15 @@ export function OrderState({ order }: { readonly order: Pick<PaymentOrder, 'stat
   return <StatusLabel tone={orderTones[order.state]}>{t.orderStates[order.state]}</StatusLabel>
 }
 
-export function RefundState({ refund }: { readonly refund: Pick<PaymentRefund, 'state'> }) {
+/** With what is wrong, if anything is: a text of the relay or the provider, in English. */
+export function RefundState({ refund }: { readonly refund: Pick<PaymentRefund, 'state' | 'problem'> }) {
   const t = useMessages('payments')
-  return <StatusLabel tone={refundTones[refund.state]}>{t.refundStates[refund.state]}</StatusLabel>
+  return (
+    <>
+      <StatusLabel tone={refundTones[refund.state]}>{t.refundStates[refund.state]}</StatusLabel>
+      {refund.problem !== null && <small lang="en">{refund.problem}</small>}
+    </>
+  )
 }
 
 /** An amount in a currency other than the platform's. */

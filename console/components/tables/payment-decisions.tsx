@@ -1,4 +1,5 @@
 /** What waits for an operator: refunds, and differences with a provider's list. */
+import { useState } from 'react'
 import type { PaymentDifference, PaymentRefund } from '../../api/contract.ts'
 import { mutateAdmin } from '../../api/admin-queries.ts'
 import { useMessages } from '../../locales/messages.ts'
@@ -11,7 +12,6 @@ import { PaidAmount, RefundState } from './payment-cells.tsx'
 import { RowMenu } from './row-menu.tsx'
 import { Table } from './table.tsx'
 import { LogTime } from './time-cells.tsx'
-import { useState } from 'react'
 
 export function RefundTable() {
   const t = useMessages('payments')
@@ -55,12 +55,7 @@ export function RefundTable() {
               { header: t.amount, numeric: true, cell: (refund) => <PaidAmount {...refund} /> },
               {
                 header: t.state,
-                cell: (refund) => (
-                  <>
-                    <RefundState refund={refund} />
-                    {refund.problem !== null && <small lang="en">{refund.problem}</small>}
-                  </>
-                ),
+                cell: (refund) => <RefundState refund={refund} />,
               },
               {
                 header: t.operator.action,
@@ -122,7 +117,7 @@ export function DifferenceTable() {
             columns={[
               { header: t.time, cell: ({ at }) => <LogTime at={at} /> },
               { header: t.operator.kind, primary: true, cell: ({ kind }) => t.operator.kinds[kind] },
-              { header: t.method, cell: ({ method }) => t.methods[method] ?? method },
+              { header: t.method, cell: ({ method }) => t.methods[method] },
               { header: t.transaction, cell: ({ transaction }) => <ShortId id={transaction} /> },
               {
                 header: t.operator.there,

@@ -42,7 +42,7 @@ export function PaymentList({ refunding, setRefunding }: PaymentListProps) {
                 primary: true,
                 cell: ({ id, method }) => (
                   <Link to="/billing/orders/$id" params={{ id }}>
-                    {t.methods[method] ?? method}
+                    {t.methods[method]}
                   </Link>
                 ),
               },
@@ -107,12 +107,7 @@ export function RefundList() {
             { header: t.amount, numeric: true, cell: (refund) => <PaidAmount {...refund} /> },
             {
               header: t.state,
-              cell: (refund) => (
-                <>
-                  <RefundState refund={refund} />
-                  {refund.problem !== null && <small>{refund.problem}</small>}
-                </>
-              ),
+              cell: (refund) => <RefundState refund={refund} />,
             },
           ]}
         />

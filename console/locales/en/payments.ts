@@ -6,7 +6,7 @@ export const payments = {
     wechat: 'WeChat Pay',
     epay: 'Online payment',
     bank: 'Bank transfer',
-  } as Readonly<Record<string, string>>,
+  },
   products: {
     page: 'Payment page',
     qr: 'QR code',

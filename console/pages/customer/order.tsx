@@ -56,7 +56,7 @@ export function OrderPage() {
               items={[
                 [t.order, <CopyButton key="id" text={order.id} />],
                 [t.state, <OrderState key="state" order={order} />],
-                [t.method, t.methods[order.method] ?? order.method],
+                [t.method, t.methods[order.method]],
                 [t.toPay, <PaidAmount key="amount" {...order} />],
                 ...(Number(order.fee) > 0
                   ? ([

@@ -80,7 +80,7 @@ function RechargeForm({ methods }: { readonly methods: readonly PaymentMethod[] 
                 set('product', '')
               }}
             />
-            {t.methods[name] ?? name}
+            {t.methods[name]}
           </label>
         ))}
       </fieldset>

@@ -28,7 +28,7 @@ export function nextCheckOf({ createdAt, expiresAt }: Checked, now: number): num
   return next > expiresAt && expiresAt > now ? expiresAt : next
 }
 
-/** After the end of an order: whoever paid at the last moment is found then. null: it was the last one. */
+/** After the end of an order: a payment at the last moment is found then. null: it was the last one. */
 export function lastCheckOf({ expiresAt }: Pick<Checked, 'expiresAt'>, now: number): number | null {
   const at = expiresAt + hour
   return at > now ? at : null

@@ -42,7 +42,7 @@ export async function receiveDispute(deps: PaymentDeps, name: MethodName, refere
   await deps.db.write(updateDispute(dispute, facts.state, deps.now()))
 }
 
-/** Takes back what is available, once, and tells the operators. */
+/** Takes back what is available, once, and notifies the operators. */
 async function open(deps: PaymentDeps, payment: Payment, facts: DisputeFacts): Promise<Dispute> {
   const { method, orderId, accountId: account } = payment
   const { refundable } = await refundablePayment(deps, await requireOrder(deps, orderId))

@@ -23,7 +23,7 @@ import { requireMethod, type PaymentDeps } from './payment-deps.ts'
 /** A provider waits about this long; the poller goes on with what takes longer. */
 const readWithinMs = 3000
 const hour = 3_600_000
-/** So many forged notices within an hour are notified: after a rotation, the secret may be wrong. */
+/** Forged notices within an hour that are notified: after a rotation, the secret may be wrong. */
 const forgedToNotify = 10
 
 /** What else a notice can be about. */

@@ -88,7 +88,7 @@ async function settle(
   await resolve(deps, difference, decision)
 }
 
-/** Credits what arrived under the number of its transaction: once, whoever decides, and however often. */
+/** Credits what arrived under the number of its transaction: once, even if two operators decide. */
 async function credit(
   deps: PaymentDeps,
   difference: Difference,

@@ -1,11 +1,11 @@
 /** Alipay as the tests script it: a gateway that checks and makes RSA2 signatures, bills, and its notices. */
 import { sign, verify, type KeyObject } from 'node:crypto'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 
 import type { PaymentMethod } from '../../../src/payments/payment-method.ts'
 import type { AlipayCertificates } from './alipay-certificates.ts'
+import { LoopbackServer } from './loopback-server.ts'
 import { alipayKeys, appKeys } from './alipay-keys.ts'
 import { alipayCalls, type AlipayFields } from './alipay-calls.ts'
 import {
@@ -57,13 +57,13 @@ export class AlipayServer implements ScriptedProvider {
   readonly calls: { readonly method: string; readonly form: ReadonlyMap<string, string> }[] = []
   readonly #now: () => number
   readonly #certificates: AlipayCertificates | null
-  readonly #server: Server
+  readonly #server: LoopbackServer
 
   private constructor(now: () => number, certificates: AlipayCertificates | null) {
     this.#now = now
     this.#certificates = certificates
     this.trades = new AlipayTrades(sellerId, now)
-    this.#server = createServer((request, response) => void this.#serve(request, response))
+    this.#server = new LoopbackServer((request, response) => void this.#serve(request, response))
   }
 
   /** `certificates`: the relay uses the certificate mode. */
@@ -72,12 +72,12 @@ export class AlipayServer implements ScriptedProvider {
     certificates: AlipayCertificates | null = null,
   ): Promise<AlipayServer> {
     const server = new AlipayServer(now, certificates)
-    await new Promise<void>((resolve) => server.#server.listen(0, '127.0.0.1', resolve))
+    await server.#server.listen()
     return server
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+    return this.#server.url
   }
 
   get settings(): Readonly<Record<string, string>> {
@@ -244,8 +244,7 @@ export class AlipayServer implements ScriptedProvider {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#server.closeAllConnections()
-    await new Promise((resolve) => this.#server.close(resolve))
+    await this.#server[Symbol.asyncDispose]()
   }
 }
 

@@ -1,6 +1,5 @@
 /** An epay site (易支付) of the tests' own, in version 1 (MD5) or 2 (RSA). */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import {
   EpayState,
@@ -19,6 +18,7 @@ import {
   type Fields,
   type SiteOrder,
 } from './epay-state.ts'
+import { LoopbackServer } from './loopback-server.ts'
 import type {
   GenuinePayment,
   NoticeFault,
@@ -46,21 +46,20 @@ export class EpayServer implements ScriptedProvider {
   ignoresPage = false
   readonly state = new EpayState()
   readonly #version: 1 | 2
-  readonly #server: Server
+  readonly #server: LoopbackServer
 
   private constructor(version: 1 | 2) {
     this.#version = version
-    this.#server = createServer((request, response) => void this.#serve(request, response))
+    this.#server = new LoopbackServer((request, response) => void this.#serve(request, response))
   }
 
   static async start(version: 1 | 2 = 1): Promise<EpayServer> {
     const server = new EpayServer(version)
-    await new Promise<void>((resolve) => server.#server.listen(0, '127.0.0.1', resolve))
+    await server.#server.listen()
     return server
   }
 
   get settings(): Readonly<Record<string, string>> {
-    const { port } = this.#server.address() as AddressInfo
     const keys: Fields =
       this.#version === 1
         ? { EPAY_KEY: md5Key }
@@ -70,7 +69,7 @@ export class EpayServer implements ScriptedProvider {
           }
     return {
       ...keys,
-      EPAY_BASE: `http://127.0.0.1:${port}/pay/`,
+      EPAY_BASE: `${this.#server.url}/pay/`,
       EPAY_PID: pid,
       EPAY_TYPES: 'alipay,wxpay',
       PAYMENT_ALLOW: '127.0.0.1',
@@ -288,7 +287,6 @@ export class EpayServer implements ScriptedProvider {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#server.closeAllConnections()
-    await new Promise((resolve) => this.#server.close(resolve))
+    await this.#server[Symbol.asyncDispose]()
   }
 }

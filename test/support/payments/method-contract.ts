@@ -4,7 +4,10 @@
  */
 import assert from 'node:assert/strict'
 
+import { readConfig } from '../../../src/config.ts'
 import type { NoticeSubject } from '../../../src/payments/payment-method.ts'
+import { createPaymentMethods } from '../../../src/payments/payment-methods.ts'
+import { ProviderHttp } from '../../../src/payments/provider-http.ts'
 import { startWebhookSink } from '../sinks/webhook-sinks.ts'
 import { moneyCases } from './method-contract-money.ts'
 import {
@@ -45,6 +48,16 @@ const settingsCases: MethodCases = {
   'is absent unless it is configured': async ({ contract }) => {
     await using absent = createMethod(contract.create, {})
     assert.equal(absent.method, null)
+  },
+
+  'is a method of the relay, once that has a public address': async ({ method, provider }) => {
+    await using http = new ProviderHttp(['127.0.0.1'])
+    const open = (more: Readonly<Record<string, string>>) => {
+      const config = readConfig({ ...provider.settings, ...more })
+      return createPaymentMethods({ config, currency: 'CNY', http, now: Date.now })
+    }
+    assert.deepEqual([...open({ PUBLIC_URL: 'https://relay.example' }).keys()], [method.name])
+    assert.throws(() => open({}), { name: 'ConfigError', message: /PUBLIC_URL/ })
   },
 
   'names the setting that is missing': async ({ contract, provider }) => {

@@ -50,6 +50,21 @@ export interface MethodContract {
   readonly reported: readonly ('currency' | 'merchant')[]
 }
 
+/** What Alipay, WeChat Pay and the second version of epay have alike: numbers of refunds that are ours, and signed answers. */
+export const signedContract = {
+  createFaults: ['unreachable', 'refused', 'notice-first'],
+  queryFaults: ['timeout', 'html', 'unsigned', 'bad-signature', 'server-error', 'flapping'],
+  closeFaults: ['none', 'says-paid', 'timeout'],
+  refundFaults: {
+    timeout: 'error',
+    processing: 'sent',
+    refused: 'refused',
+    abnormal: 'unclear',
+    'odd-code': 'unclear',
+  },
+  refundsByNumber: true,
+} as const satisfies Partial<MethodContract>
+
 export interface OpenContract extends OpenMethod {
   readonly contract: MethodContract
 }
@@ -61,17 +76,27 @@ export type MethodCases = Readonly<Record<string, (open: OpenContract) => Promis
 export function createMethod(
   create: MethodFactory,
   settings: Readonly<Record<string, string>>,
+  now: () => number = Date.now,
 ): AsyncDisposable & { readonly method: PaymentMethod | null } {
   const config = readConfig({ ...settings })
   const http = new ProviderHttp(config.paymentAllow)
-  const method = create({ config, currency: 'CNY', http, now: Date.now })
+  const method = create({ config, currency: 'CNY', http, now })
   return { method, [Symbol.asyncDispose]: () => http[Symbol.asyncDispose]() }
 }
 
-/** The scripted provider and the method that its settings configure; ended with the block that opened them. */
-export async function openMethod(contract: MethodContract): Promise<OpenMethod> {
-  const provider = await contract.start()
-  const created = createMethod(contract.create, provider.settings)
+interface OpenOptions {
+  /** In addition to those of the provider. */
+  readonly settings?: Readonly<Record<string, string>>
+  readonly now?: () => number
+}
+
+/** A scripted provider and the method that its settings configure; ended with the block that opened them. */
+export function openWith<Provider extends ScriptedProvider>(
+  provider: Provider,
+  create: MethodFactory,
+  { settings, now }: OpenOptions = {},
+): OpenMethod & { readonly provider: Provider } {
+  const created = createMethod(create, { ...provider.settings, ...settings }, now)
   const { method } = created
   assert.ok(method)
   return {
@@ -83,6 +108,9 @@ export async function openMethod(contract: MethodContract): Promise<OpenMethod> 
     },
   }
 }
+
+export const openMethod = async (contract: MethodContract): Promise<OpenMethod> =>
+  openWith(await contract.start(), contract.create)
 
 /** A new order of 10.00. */
 export function testOrder(method: PaymentMethod, changes: Partial<ProviderOrder> = {}): ProviderOrder {

@@ -1,10 +1,9 @@
 /** epay as the tests open it: the contract of each version, and a site with other settings. */
-import assert from 'node:assert/strict'
 
 import { createEpay } from '../../../src/payments/epay.ts'
 import { EpayServer } from './epay-server.ts'
 import { otherKeys } from './epay-state.ts'
-import { createMethod, type MethodContract } from './method-fixture.ts'
+import { openWith, signedContract, type MethodContract } from './method-fixture.ts'
 
 const shared = {
   create: createEpay,
@@ -38,31 +37,11 @@ export const version2: MethodContract = {
   wrongSettings: {
     EPAY_PRIVATE_KEY: otherKeys.privateKey.export({ format: 'der', type: 'pkcs1' }).toString('base64'),
   },
-  queryFaults: ['timeout', 'html', 'unsigned', 'bad-signature', 'server-error', 'flapping'],
-  closeFaults: ['none', 'says-paid', 'timeout'],
-  refundFaults: {
-    timeout: 'error',
-    processing: 'sent',
-    refused: 'refused',
-    abnormal: 'unclear',
-    'odd-code': 'done',
-  },
-  refundsByNumber: true,
+  ...signedContract,
+  refundFaults: { ...signedContract.refundFaults, 'odd-code': 'done' },
   noticeFaults: ['wrong-key', 'no-signature', 'old', 'future', 'altered-body', 'repeated-field'],
 }
 
 /** A site of version 1 with other settings; empty: not set. */
-export async function openSite(settings: Readonly<Record<string, string>>) {
-  const provider = await EpayServer.start(1)
-  const created = createMethod(createEpay, { ...provider.settings, ...settings })
-  const { method } = created
-  assert.ok(method)
-  return {
-    provider,
-    method,
-    async [Symbol.asyncDispose]() {
-      await created[Symbol.asyncDispose]()
-      await provider[Symbol.asyncDispose]()
-    },
-  }
-}
+export const openSite = async (settings: Readonly<Record<string, string>>) =>
+  openWith(await EpayServer.start(1), createEpay, { settings })

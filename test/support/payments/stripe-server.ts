@@ -1,9 +1,9 @@
 /** Stripe as the tests script it: a server of its API, what payers and the merchant do, and its notices. */
 import { createHmac } from 'node:crypto'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { deliverNotice } from './scripted-provider.ts'
+import { LoopbackServer } from './loopback-server.ts'
 import type {
   GenuinePayment,
   NoticeFault,
@@ -20,24 +20,24 @@ export const webhookSecret = 'whsec_test_secret'
 
 export class StripeServer implements ScriptedProvider {
   readonly method = 'stripe'
-  /** So many of the next calls are carried out, and their answers lost. */
+  /** How many of the next calls are carried out without a response. */
   lostAnswers = 0
   readonly calls: StripeCall[] = []
   readonly api: StripeApi
   readonly state: StripeState
   readonly #now: () => number
-  readonly #server: Server
+  readonly #server: LoopbackServer
 
   private constructor(now: () => number) {
     this.#now = now
     this.state = new StripeState(now)
     this.api = new StripeApi(this.state)
-    this.#server = createServer((request, response) => void this.#serve(request, response))
+    this.#server = new LoopbackServer((request, response) => void this.#serve(request, response))
   }
 
   static async start(now: () => number = Date.now): Promise<StripeServer> {
     const server = new StripeServer(now)
-    await new Promise<void>((resolve) => server.#server.listen(0, '127.0.0.1', resolve))
+    await server.#server.listen()
     return server
   }
 
@@ -50,11 +50,10 @@ export class StripeServer implements ScriptedProvider {
   }
 
   get settings(): Readonly<Record<string, string>> {
-    const { port } = this.#server.address() as AddressInfo
     return {
       STRIPE_SECRET_KEY: secretKey,
       STRIPE_WEBHOOK_SECRET: `whsec_rolled_out,${webhookSecret}`,
-      STRIPE_BASE: `http://127.0.0.1:${port}`,
+      STRIPE_BASE: this.#server.url,
       PAYMENT_ALLOW: '127.0.0.1',
     }
   }
@@ -157,7 +156,7 @@ export class StripeServer implements ScriptedProvider {
     }
   }
 
-  /** The address of the relay's notices is registered in Stripe's pages, and told by no call. */
+  /** The address of the relay's notices is registered in Stripe's pages, and part of no call. */
   async #payFirst({ method, path, body }: StripeCall): Promise<void> {
     const isCreate = method === 'POST' && path === '/v1/checkout/sessions'
     if (this.faults.create !== 'notice-first' || !isCreate) return
@@ -176,7 +175,6 @@ export class StripeServer implements ScriptedProvider {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#server.closeAllConnections()
-    await new Promise((resolve) => this.#server.close(resolve))
+    await this.#server[Symbol.asyncDispose]()
   }
 }

@@ -1,7 +1,6 @@
 /** WeChat Pay as the tests script it: an API that checks and makes signatures, its certificates, bills and notices. */
 import { randomBytes, sign, verify, type KeyObject } from 'node:crypto'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 
 import type {
@@ -12,6 +11,7 @@ import type {
   ScriptedNotice,
   ScriptedProvider,
 } from './scripted-provider.ts'
+import { LoopbackServer } from './loopback-server.ts'
 import { billOf } from './wechat-bill.ts'
 import { refundOf, transactionOf, wechatCalls } from './wechat-calls.ts'
 import {
@@ -60,19 +60,19 @@ export class WechatServer implements ScriptedProvider {
   readonly book: WechatOrders
   readonly #mode: WechatMode
   readonly #listed: (() => void)[] = []
-  readonly #server: Server
+  readonly #server: LoopbackServer
 
   private constructor(mode: WechatMode) {
     this.#mode = mode
     this.certificates = mode === 'public-key' ? [] : [makePlatformCertificate()]
     this.signer = mode === 'certificates' ? this.#newestCertificate : publicKeySigner
     this.book = new WechatOrders(() => this.now())
-    this.#server = createServer((request, response) => void this.#serve(request, response))
+    this.#server = new LoopbackServer((request, response) => void this.#serve(request, response))
   }
 
   static async start(mode: WechatMode = 'public-key'): Promise<WechatServer> {
     const server = new WechatServer(mode)
-    await new Promise<void>((resolve) => server.#server.listen(0, '127.0.0.1', resolve))
+    await server.#server.listen()
     return server
   }
 
@@ -85,7 +85,7 @@ export class WechatServer implements ScriptedProvider {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+    return this.#server.url
   }
 
   get settings(): Readonly<Record<string, string>> {
@@ -284,7 +284,6 @@ export class WechatServer implements ScriptedProvider {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#server.closeAllConnections()
-    await new Promise((resolve) => this.#server.close(resolve))
+    await this.#server[Symbol.asyncDispose]()
   }
 }

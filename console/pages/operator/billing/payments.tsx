@@ -83,7 +83,7 @@ function MethodTable({ methods }: { readonly methods: readonly PaymentMethod[] }
       rows={methods}
       rowId={({ method }) => method}
       columns={[
-        { header: t.method, primary: true, cell: ({ method }) => t.methods[method] ?? method },
+        { header: t.method, primary: true, cell: ({ method }) => t.methods[method] },
         {
           header: t.state,
           cell: ({ configured, problem }) => {
@@ -107,9 +107,10 @@ function OrderTable() {
   const t = useMessages('payments')
   const navigate = route.useNavigate()
   const check = (id: string): Promise<void> =>
-    actWithToast(async () => {
-      await mutateAdmin<PaymentOrder>('POST', `/orders/${id}/check`, {})
-    }, t.operator.check)
+    actWithToast(
+      () => mutateAdmin<PaymentOrder>('POST', `/orders/${id}/check`, {}),
+      ({ state }) => t.operator.checked(t.orderStates[state]),
+    )
   const cancel = ({ id }: PaymentOrder): void =>
     confirm({
       title: t.operator.cancel,
@@ -134,7 +135,7 @@ function OrderTable() {
             { header: t.time, cell: ({ created_at: at }) => <LogTime at={at} /> },
             { header: t.order, primary: true, cell: ({ id }) => <ShortId id={id} /> },
             { header: t.operator.account, cell: ({ account }) => <ShortId id={account} /> },
-            { header: t.method, cell: ({ method }) => t.methods[method] ?? method },
+            { header: t.method, cell: ({ method }) => t.methods[method] },
             { header: t.amount, numeric: true, cell: (order) => <PaidAmount {...order} /> },
             { header: t.credit, numeric: true, cell: ({ credit }) => <Money amount={credit} /> },
             { header: t.state, cell: (order) => <OrderState order={order} /> },
