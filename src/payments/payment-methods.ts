@@ -1,37 +1,46 @@
 /** The payment methods that are configured, in the order of `PAYMENT_METHODS`. */
+import { isDeepStrictEqual } from 'node:util'
+import type { Config } from '../config.ts'
+import { paymentSettings } from '../config/payments.ts'
 import { minorDigitsOf } from '../lib/currency.ts'
 import { ConfigError } from '../lib/settings.ts'
-import { createAlipay } from './alipay.ts'
-import { createBank } from './bank.ts'
-import { createEpay } from './epay.ts'
 import type { PaymentMethodDeps } from './method-deps.ts'
 import { methodNames, type MethodName, type PaymentMethod } from './payment-method.ts'
 import { requireHttps } from './required-settings.ts'
-import { createStripe } from './stripe.ts'
-import { createWechat } from './wechat.ts'
 
 /** null: not configured. Throws a `ConfigError` naming the setting that is missing if it is half configured. */
 type MethodFactory = (deps: PaymentMethodDeps) => PaymentMethod | null
 
-/** One line per method. */
-const factories: Partial<Record<MethodName, MethodFactory>> = {
-  stripe: createStripe,
-  alipay: createAlipay,
-  wechat: createWechat,
-  epay: createEpay,
-  bank: createBank,
+/** One line per method. A relay loads only those that its settings name. */
+const loaders: Readonly<Record<MethodName, () => Promise<MethodFactory>>> = {
+  stripe: async () => (await import('./stripe.ts')).createStripe,
+  alipay: async () => (await import('./alipay.ts')).createAlipay,
+  wechat: async () => (await import('./wechat.ts')).createWechat,
+  epay: async () => (await import('./epay.ts')).createEpay,
+  bank: async () => (await import('./bank.ts')).createBank,
 }
 
 export type PaymentMethods = ReadonlyMap<MethodName, PaymentMethod>
 
+/** Whether one of the method's own settings, whose names begin with its name, is set. */
+function isNamed(config: Config, name: MethodName): boolean {
+  return Object.entries(paymentSettings).some(([key, { read }]) => {
+    const value: unknown = config[key as keyof typeof paymentSettings]
+    return key.startsWith(name) && !isDeepStrictEqual(value, read(undefined))
+  })
+}
+
 /** Asks no provider. Throws a `ConfigError` if a method is half configured. */
-export function createPaymentMethods(deps: PaymentMethodDeps): PaymentMethods {
-  const order = [...new Set([...deps.config.paymentMethods, ...methodNames])]
-  const methods = order.map((name) => factories[name]?.(deps) ?? null).filter((method) => method !== null)
+export async function createPaymentMethods(deps: PaymentMethodDeps): Promise<PaymentMethods> {
+  const { config } = deps
+  const named = [...new Set([...config.paymentMethods, ...methodNames])].filter((name) =>
+    isNamed(config, name),
+  )
+  const factories = await Promise.all(named.map((name) => loaders[name]()))
+  const methods = factories.map((create) => create(deps)).filter((method) => method !== null)
   // Providers send notices, and payers' browsers return, to it.
   const hasNotices = methods.some(({ notices }) => notices !== null)
-  const { publicUrl, paymentAllow } = deps.config
-  if (hasNotices) requireHttps({ PUBLIC_URL: publicUrl }, paymentAllow)
+  if (hasNotices) requireHttps({ PUBLIC_URL: config.publicUrl }, config.paymentAllow)
   for (const method of methods) requireWholeUnits(deps, method)
   return new Map(methods.map((method) => [method.name, method]))
 }

@@ -12,7 +12,7 @@ import { CreditService } from '../../engine/credit-service.ts'
 import { PaymentService } from '../../engine/payments/payment-service.ts'
 import { publicUrlOf } from '../../http/public-urls.ts'
 import { bonusAtSettlement } from '../../payments/recharge-bonuses.ts'
-import { createPaymentMethods } from '../../payments/payment-methods.ts'
+import { createPaymentMethods, type PaymentMethods } from '../../payments/payment-methods.ts'
 import { ProviderHttp } from '../../payments/provider-http.ts'
 import type { Log } from '../../lib/log.ts'
 import { NodeMetrics } from '../metrics/node-metrics.ts'
@@ -25,6 +25,17 @@ export interface ControlHandlerDeps {
   readonly workerMetrics: () => Promise<object[]>
   readonly isLedgerConsistent: () => boolean
   readonly outages: AdmissionOutages
+  /** The methods, and the client by which they ask their providers. */
+  readonly payments: { readonly methods: PaymentMethods; readonly http: ProviderHttp }
+}
+
+/** Loads the payment methods that are configured. Throws a `ConfigError` if one is half configured. */
+export async function openPaymentMethods(
+  config: Config,
+  currency: string,
+): Promise<ControlHandlerDeps['payments']> {
+  const http = new ProviderHttp(config.paymentAllow)
+  return { http, methods: await createPaymentMethods({ config, currency, http, now: Date.now }) }
 }
 
 export class ControlHandler {
@@ -35,7 +46,6 @@ export class ControlHandler {
   readonly authThrottle: AuthThrottle
   readonly outages: AdmissionOutages
   readonly #nodeMetrics: NodeMetrics
-  readonly #paymentHttp: ProviderHttp
 
   constructor(deps: ControlHandlerDeps) {
     this.#deps = deps
@@ -50,17 +60,15 @@ export class ControlHandler {
       loginThrottle,
       publishChanges: (changes) => this.publishChanges(changes),
     })
-    this.#paymentHttp = new ProviderHttp(deps.config.paymentAllow)
     this.payments = this.#createPayments(deps)
   }
 
-  #createPayments({ core, config, log }: ControlHandlerDeps): PaymentService {
-    const http = this.#paymentHttp
+  #createPayments({ core, config, log, payments }: ControlHandlerDeps): PaymentService {
     return new PaymentService({
       db: core.store.db,
       config,
       log,
-      methods: createPaymentMethods({ config, currency: core.currency, http, now: Date.now }),
+      methods: payments.methods,
       platformCurrency: core.currency,
       publicUrl: publicUrlOf(config),
       now: Date.now,
@@ -75,7 +83,7 @@ export class ControlHandler {
   /** Ends the calls of payment providers: what they were about is asked again after the next start. */
   async closePayments(): Promise<void> {
     this.payments.stop()
-    await this.#paymentHttp[Symbol.asyncDispose]()
+    await this.#deps.payments.http[Symbol.asyncDispose]()
   }
 
   /** What handlers call, on this thread or another one. */

@@ -56,8 +56,8 @@ const settingsCases: MethodCases = {
       const config = readConfig({ ...provider.settings, ...more })
       return createPaymentMethods({ config, currency: 'CNY', http, now: Date.now })
     }
-    assert.deepEqual([...open({ PUBLIC_URL: 'https://relay.example' }).keys()], [method.name])
-    assert.throws(() => open({}), { name: 'ConfigError', message: /PUBLIC_URL/ })
+    assert.deepEqual([...(await open({ PUBLIC_URL: 'https://relay.example' })).keys()], [method.name])
+    await assert.rejects(() => open({}), { name: 'ConfigError', message: /PUBLIC_URL/ })
   },
 
   'names the setting that is missing': async ({ contract, provider }) => {
