@@ -24,9 +24,9 @@ export type PaymentMethods = ReadonlyMap<MethodName, PaymentMethod>
 
 /** Whether one of the method's own settings, whose names begin with its name, is set. */
 function isNamed(config: Config, name: MethodName): boolean {
-  return Object.entries(paymentSettings).some(([key, { read }]) => {
+  return Object.entries(paymentSettings).some(([key, setting]) => {
     const value: unknown = config[key as keyof typeof paymentSettings]
-    return key.startsWith(name) && !isDeepStrictEqual(value, read(undefined))
+    return key.startsWith(name) && !isDeepStrictEqual(value, setting.read(undefined))
   })
 }
 

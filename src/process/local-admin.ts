@@ -7,7 +7,7 @@ import { defaultClientBounds, HttpClient } from '../lib/http-client/http-client.
 import { createLog } from '../lib/log.ts'
 import { noopCoreListener, type Core } from '../engine/core.ts'
 import { openCore } from './open-core.ts'
-import { ControlHandler, openPaymentMethods } from './workers/control-handler.ts'
+import { ControlHandler } from './workers/control-handler.ts'
 import { fetchModels, testUpstream } from '../relay/upstreams/operator-calls.ts'
 import { version } from '../lib/version.ts'
 
@@ -68,11 +68,10 @@ export async function openLocalAdmin(config: Config): Promise<LocalAdmin> {
   const onInternalError = (error: unknown): void => {
     process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`)
   }
-  const control = new ControlHandler({
+  const control = await ControlHandler.open({
     core,
     config,
     log: createLog('silent'),
-    payments: await openPaymentMethods(config, core.currency),
     workerMetrics: () => Promise.resolve([]),
     isLedgerConsistent: () => true,
     outages: new AdmissionOutages(),

@@ -20,7 +20,7 @@ import { createAdminHandler } from './local-admin.ts'
 import { KeyUsage } from '../engine/key-usage.ts'
 import { RejectionRecorder } from '../engine/rejection-recorder.ts'
 import { openCore } from './open-core.ts'
-import { ControlHandler, openPaymentMethods } from './workers/control-handler.ts'
+import { ControlHandler } from './workers/control-handler.ts'
 import { findPortProblem } from './connection-checks.ts'
 import { listenIfSlow } from './startup-listener.ts'
 import { closeAll, drain, exitOnStoreFailure, handleSignals } from './shutdown.ts'
@@ -57,11 +57,10 @@ export async function serve(config: Config): Promise<void> {
   const workers = process.platform === 'linux' ? config.workers : 1
   const loadedWorkers = loadWorkers(workers)
   const core = await openStore(config, coreListener(state, log), log)
-  const controlHandler = new ControlHandler({
+  const controlHandler = await ControlHandler.open({
     core,
     config,
     log,
-    payments: await openPaymentMethods(config, core.currency),
     workerMetrics: async () => (await state.workerPool?.collectMetrics()) ?? [],
     isLedgerConsistent: () => state.isLedgerConsistent,
     outages: state.outages,

@@ -25,17 +25,12 @@ export interface ControlHandlerDeps {
   readonly workerMetrics: () => Promise<object[]>
   readonly isLedgerConsistent: () => boolean
   readonly outages: AdmissionOutages
-  /** The methods, and the client by which they ask their providers. */
-  readonly payments: { readonly methods: PaymentMethods; readonly http: ProviderHttp }
 }
 
-/** Loads the payment methods that are configured. Throws a `ConfigError` if one is half configured. */
-export async function openPaymentMethods(
-  config: Config,
-  currency: string,
-): Promise<ControlHandlerDeps['payments']> {
-  const http = new ProviderHttp(config.paymentAllow)
-  return { http, methods: await createPaymentMethods({ config, currency, http, now: Date.now }) }
+/** The payment methods that are configured, and the client by which they ask their providers. */
+interface Providers {
+  readonly methods: PaymentMethods
+  readonly http: ProviderHttp
 }
 
 export class ControlHandler {
@@ -46,9 +41,19 @@ export class ControlHandler {
   readonly authThrottle: AuthThrottle
   readonly outages: AdmissionOutages
   readonly #nodeMetrics: NodeMetrics
+  readonly #providers: Providers
 
-  constructor(deps: ControlHandlerDeps) {
+  /** Throws a `ConfigError` if a payment method is half configured. */
+  static async open(deps: ControlHandlerDeps): Promise<ControlHandler> {
+    const { config, core } = deps
+    const http = new ProviderHttp(config.paymentAllow)
+    const methods = await createPaymentMethods({ config, currency: core.currency, http, now: Date.now })
+    return new ControlHandler(deps, { methods, http })
+  }
+
+  private constructor(deps: ControlHandlerDeps, providers: Providers) {
     this.#deps = deps
+    this.#providers = providers
     this.outages = deps.outages
     const { core } = deps
     const loginThrottle = new LoginThrottle(core.store.db)
@@ -63,12 +68,12 @@ export class ControlHandler {
     this.payments = this.#createPayments(deps)
   }
 
-  #createPayments({ core, config, log, payments }: ControlHandlerDeps): PaymentService {
+  #createPayments({ core, config, log }: ControlHandlerDeps): PaymentService {
     return new PaymentService({
       db: core.store.db,
       config,
       log,
-      methods: payments.methods,
+      methods: this.#providers.methods,
       platformCurrency: core.currency,
       publicUrl: publicUrlOf(config),
       now: Date.now,
@@ -83,7 +88,7 @@ export class ControlHandler {
   /** Ends the calls of payment providers: what they were about is asked again after the next start. */
   async closePayments(): Promise<void> {
     this.payments.stop()
-    await this.#deps.payments.http[Symbol.asyncDispose]()
+    await this.#providers.http[Symbol.asyncDispose]()
   }
 
   /** What handlers call, on this thread or another one. */
