@@ -3,7 +3,7 @@ import { hash as hashOnce } from 'node:crypto'
 import type { Db } from '../../db/db.ts'
 import { JournalChainError } from '../../db/read-ledger.ts'
 import { readDeletedRequests } from '../../db/retention/delete-requests.ts'
-import { addTotals, lastIdOf, noRows, sumRows, totalsOf, type RowTotals } from './row-sums.ts'
+import { addTotals, noRows, totalRows, type RowTotals } from './row-sums.ts'
 import {
   afterLastRow,
   beforeFirstRow,
@@ -112,11 +112,11 @@ export class LedgerReader {
   async readEnd(db: Db): Promise<LedgerEnd> {
     const { entryId, rowId } = this.#marks
     const state = await this.#source.readState(db)
-    const entries = await sumRows(db, 'entries', [entryId, afterLastRow])
-    const requests = await sumRows(db, 'requests', [rowId, afterLastRow])
+    const entries = await totalRows(db, 'entries', [entryId, afterLastRow])
+    const requests = await totalRows(db, 'requests', [rowId, afterLastRow])
     const deleted = this.#isFromFirstCommit ? { ...noRows, ...(await readDeletedRequests(db)) } : noRows
-    this.#marks = { entryId: lastIdOf(entries, entryId), rowId: lastIdOf(requests, rowId) }
-    const totals = [totalsOf(entries), totalsOf(requests), deleted].reduce(addTotals, this.#late)
+    this.#marks = { entryId: entries.last, rowId: requests.last }
+    const totals = [entries.totals, requests.totals, deleted].reduce(addTotals, this.#late)
     this.#late = noRows
     return { state, totals }
   }

@@ -56,26 +56,57 @@ const summedColumns = {
   },
 } as const
 
-/** Sums the rows with ids after the first number up to the second one, at most this many. */
+type SummedTable = keyof typeof summedColumns
+
+/** Rows with ids after the first number up to the second one. */
+type IdRange = readonly [after: number, last: number]
+
+interface SumRow {
+  readonly rows: number
+  readonly bills: number
+  readonly last: number
+  readonly sum_units: number
+  readonly sum_rest_nanos: bigint
+}
+
+const sumSql = `count(*) as rows, count(nullif(nanos, 0)) as bills, max(id) as last, ${splitSumSql('nanos', 'sum')}`
+
+const nanosOf = (row: Pick<SumRow, 'sum_units' | 'sum_rest_nanos'>): bigint =>
+  joinSum(row.sum_units, row.sum_rest_nanos)
+
+/** Sums at most this many rows of a range by account. */
 export async function sumRows(
   db: Db,
-  table: keyof typeof summedColumns,
-  [after, last]: readonly [after: number, last: number],
+  table: SummedTable,
+  [after, last]: IdRange,
   maxRows = Number.MAX_SAFE_INTEGER,
 ): Promise<RowGroup[]> {
   const { id, nanos, group } = summedColumns[table]
-  const groups = await db.report<Omit<RowGroup, 'nanos'> & { sum_units: number; sum_rest_nanos: bigint }>({
-    sql: `select kind, debit, credit, account, count(*) as rows, count(nullif(nanos, 0)) as bills, max(id) as last,
-        ${splitSumSql('nanos', 'sum')}
+  const groups = await db.report<Omit<RowGroup, 'nanos'> & SumRow>({
+    sql: `select kind, debit, credit, account, ${sumSql}
       from (select ${id} as id, ${nanos} as nanos, ${group} from ${table}
         where ${id} > ? and ${id} <= ? order by ${id} limit ?) as range
       group by kind, debit, credit, account`,
     parameters: [after, last, maxRows],
   })
-  return groups.map(({ sum_units: units, sum_rest_nanos: restNanos, ...sum }) => ({
-    ...sum,
-    nanos: joinSum(units, restNanos),
-  }))
+  return groups.map((row) => ({ ...row, nanos: nanosOf(row) }))
+}
+
+/** Sums all rows of a range, in a tenth of the time that groups take. `last`: their highest id, or the start of the range. */
+export async function totalRows(
+  db: Db,
+  table: SummedTable,
+  [after, last]: IdRange,
+): Promise<{ readonly totals: RowTotals; readonly last: number }> {
+  const { id, nanos } = summedColumns[table]
+  const [row] = await db.report<Omit<SumRow, 'last'> & { last: number | null }>({
+    sql: `select ${sumSql}
+      from (select ${id} as id, ${nanos} as nanos from ${table} where ${id} > ? and ${id} <= ?) as range`,
+    parameters: [after, last],
+  })
+  if (!row) throw new Error('An aggregate query returned no row.')
+  const kind = table === 'requests' ? 'cost' : ''
+  return { last: row.last ?? after, totals: totalsOf([{ ...row, kind, nanos: nanosOf(row) }]) }
 }
 
 /** The costs of request rows that were deleted for their age. */
@@ -91,7 +122,7 @@ export function lastIdOf(groups: readonly RowGroup[], id: number): number {
   return groups.reduce((highest, { last }) => Math.max(highest, last), id)
 }
 
-export function totalsOf(groups: readonly RowGroup[]): RowTotals {
+export function totalsOf(groups: readonly Pick<RowGroup, 'kind' | 'rows' | 'bills' | 'nanos'>[]): RowTotals {
   let totals = noRows
   for (const { kind, rows, bills, nanos } of groups) {
     const sum = kind === 'cost' ? { bills, cost: nanos } : { entries: rows, amount: nanos }

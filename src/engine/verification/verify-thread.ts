@@ -140,8 +140,8 @@ async function sendLedger(
       sent.push(replay.apply(page))
       isLast = page.isLast
     }
-    await Promise.all(sent)
-    return reader.readEnd(db)
+    const [end] = await Promise.all([reader.readEnd(db), ...sent])
+    return end
   })
 }
 
