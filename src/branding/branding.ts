@@ -69,6 +69,9 @@ export const noBranding: Branding = {
   support: null,
 }
 
+/** What authenticator apps and password managers show. */
+export const serviceName = ({ name }: Branding): string => name ?? 'Sluice'
+
 /** One line. Characters that change the direction of other text or are invisible could imitate other names. */
 function cleanLine(text: string, param: string, maxLength: number): string {
   const line = text.trim().normalize('NFC')

@@ -22,7 +22,6 @@ import { issueOneTimeToken, consumeOneTimeToken, type OneTimeTokenInput } from '
 /** The library is large and rarely needed, so it is loaded on first use. */
 const loadWebauthn = () => import('@simplewebauthn/server')
 
-const relyingPartyName = 'Sluice'
 const maxPasskeys = 20
 
 /** The origin of the console's pages, to which passkeys are bound. */
@@ -60,14 +59,14 @@ export interface PasskeyChallenge {
 export async function startPasskeyRegistration(
   db: Db,
   user: User,
-  relyingParty: RelyingParty,
+  relyingParty: RelyingParty & { readonly name: string },
 ): Promise<PasskeyChallenge> {
   const existing = await passkeyRows(db, user.id)
   if (existing.length >= maxPasskeys)
     throw apiError('conflict', { message: `You already have ${maxPasskeys} passkeys. Delete one first.` })
   const { generateRegistrationOptions } = await loadWebauthn()
   const options = await generateRegistrationOptions({
-    rpName: relyingPartyName,
+    rpName: relyingParty.name,
     rpID: relyingPartyId(relyingParty),
     userID: new TextEncoder().encode(user.id),
     userName: user.email,

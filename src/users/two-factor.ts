@@ -12,13 +12,19 @@ import type { Sealer } from '../lib/encryption.ts'
 import { actorOf, type User } from './users.ts'
 import { hashToken, generateTypedCode, normalizeTypedCode } from './tokens.ts'
 
-const issuer = 'Sluice'
 const recoveryCodeCount = 10
 /** Accepts the previous and the next step, for clocks that are slightly off. */
 const allowedClockSteps = 1
 
-function totpOf(secret: Secret, user: User): TOTP {
-  return new TOTP({ issuer, label: user.email, algorithm: 'SHA1', digits: 6, period: 30, secret })
+/** `names`: what the app shows. */
+function totpOf(secret: Secret, names: { readonly issuer?: string; readonly label?: string } = {}): TOTP {
+  return new TOTP({ ...names, algorithm: 'SHA1', digits: 6, period: 30, secret })
+}
+
+export interface EnrollmentOptions {
+  readonly sealer: Sealer
+  /** The name of the service, which the app shows beside the e-mail address. */
+  readonly service: string
 }
 
 export interface TotpEnrollment {
@@ -31,7 +37,11 @@ export interface TotpEnrollment {
 /**
  * Creates a secret, which takes effect once a code has confirmed it. Throws 409 if an app is already set up.
  */
-export async function startTotpEnrollment(db: Db, user: User, sealer: Sealer): Promise<TotpEnrollment> {
+export async function startTotpEnrollment(
+  db: Db,
+  user: User,
+  { sealer, service }: EnrollmentOptions,
+): Promise<TotpEnrollment> {
   if (user.hasTotp) throw apiError('conflict', { message: 'An authenticator app is already set up.' })
   const secret = new Secret({ size: 20 })
   const update = sql
@@ -40,7 +50,7 @@ export async function startTotpEnrollment(db: Db, user: User, sealer: Sealer): P
     .where('id', '=', user.id)
     .where('totp_confirmed_at', 'is', null)
   await db.write(expectChanges(update, 1))
-  return { secret: secret.base32, uri: totpOf(secret, user).toString() }
+  return { secret: secret.base32, uri: totpOf(secret, { issuer: service, label: user.email }).toString() }
 }
 
 /** The time step of a code. undefined if the code is wrong or its step was already used. */
@@ -49,7 +59,7 @@ async function matchingStep(db: Db, user: User, sealer: Sealer, code: string): P
   const row = await db.first(query)
   const token = code.replaceAll(/\s/g, '')
   if (row?.totp_secret === null || row === undefined || !/^\d{6}$/.test(token)) return undefined
-  const totp = totpOf(Secret.fromBase32(sealer.unseal(row.totp_secret, user.id)), user)
+  const totp = totpOf(Secret.fromBase32(sealer.unseal(row.totp_secret, user.id)))
   const delta = totp.validate({ token, window: allowedClockSteps })
   if (delta === null) return undefined
   const step = totp.counter() + delta

@@ -144,6 +144,17 @@ describe('Authentication factors', () => {
     await third.browser.signIn('totp@example.com', validPassword)
   })
 
+  test('Authenticator apps and passkeys – show the name of the service', async (t) => {
+    await server.admin('PUT', '/branding', { name: 'Acme AI' })
+    t.after(() => server.admin('PUT', '/branding', { name: null }))
+    const ann = await signUpCustomer(server, 'named@example.com')
+    const begin = { body: { password: validPassword } }
+    const { uri } = await ann.call(profileEndpoints.beginTotp, begin)
+    assert.equal(new URL(uri).searchParams.get('issuer'), 'Acme AI')
+    const { options } = await ann.call(profileEndpoints.passkeyOptions, begin)
+    assert.deepEqual(options['rp'], { name: 'Acme AI', id: '127.0.0.1' })
+  })
+
   test('Passkey – signs in once per challenge, only unlocked and only for this origin', async () => {
     const origin = server.url.replace('127.0.0.1', 'localhost')
     const ann = await signUpCustomer(server, 'passkey@example.com')

@@ -18,7 +18,7 @@ export const runSchema = z
     method: paymentMethod,
     from: z.string(),
     to: z.string(),
-    state: z.enum(['running', 'done', 'failed']),
+    state: z.enum(['done', 'failed']),
     problem: z.string().nullable().meta({ description: 'Why nothing, or not everything, was compared.' }),
     currency: z.string().nullable(),
     payments: z.int(),

@@ -2,6 +2,7 @@
 import { renderSVG } from 'uqr'
 import { z } from 'zod'
 import { cleanName, cleanRequiredName } from '../../../accounts/fields.ts'
+import { serviceName } from '../../../branding/branding.ts'
 import { apiError } from '../../../errors.ts'
 import {
   finishPasskeyRegistration,
@@ -122,7 +123,9 @@ export const profileEndpoints = {
     response: z.object({ secret: z.string(), uri: z.string(), qr: z.string() }),
     handle: async (context) => {
       await confirmPassword(context, context.body.password)
-      const { secret, uri } = await startTotpEnrollment(context.ctx.db, context.user, context.ctx.sealer)
+      const { ctx, user } = context
+      const service = serviceName(ctx.branding.current)
+      const { secret, uri } = await startTotpEnrollment(ctx.db, user, { sealer: ctx.sealer, service })
       return { secret, uri, qr: renderSVG(uri, { border: 2 }) }
     },
   }),
@@ -161,7 +164,9 @@ export const profileEndpoints = {
     response: passkeyOptions,
     handle: async (context) => {
       await confirmPassword(context, context.body.password)
-      return startPasskeyRegistration(context.ctx.db, context.user, { origin: getPageOrigin(context) })
+      const { ctx, user } = context
+      const relyingParty = { origin: getPageOrigin(context), name: serviceName(ctx.branding.current) }
+      return startPasskeyRegistration(ctx.db, user, relyingParty)
     },
   }),
   createPasskey: person.post('/me/passkeys', {
