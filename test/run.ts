@@ -4,6 +4,7 @@
  *     npm test                    the short suite: unit tests, contracts, the end-to-end tests on SQLite
  *     npm test -- ledger money    every test file whose path contains one of the words, one line per test
  *     npm run test:all            all *.test.ts, then the end-to-end tests again on clusters
+ *     npm run test:rest           the same without what `npm test` has run with as many trials
  *     npm run check:long          also the *.long.ts and the longer end-to-end tests on clusters
  *
  * `--cluster` runs the end-to-end tests on clusters only. support/runner/test-headers.ts says how a file belongs to a
@@ -27,6 +28,7 @@ const { values, positionals: words } = parseArgs({
   allowPositionals: true,
   options: {
     all: { type: 'boolean', default: false },
+    rest: { type: 'boolean', default: false },
     long: { type: 'boolean', default: false },
     cluster: { type: 'boolean', default: false },
   },
@@ -39,13 +41,15 @@ const minMemoryBytes = 8 * 2 ** 30
 
 function chosenSuite(): Suite {
   if (values.long) return 'long'
-  return values.all || values.cluster ? 'all' : 'short'
+  return values.all || values.rest || values.cluster ? 'all' : 'short'
 }
 
 const isSelected = (file: string): boolean => !hasWords || words.some((word) => file.includes(word))
 
 function isInSuite(file: string): boolean {
-  const shortest = suiteOf(file, readFileSync(join(root, file), 'utf8'))
+  const text = readFileSync(join(root, file), 'utf8')
+  const shortest = suiteOf(file, text)
+  if (values.rest && shortest === 'short' && !text.includes('trials(')) return false
   const widest = hasWords && suite === 'short' ? 'all' : suite
   return suites.indexOf(shortest) <= suites.indexOf(widest)
 }
