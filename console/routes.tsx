@@ -17,7 +17,7 @@ const authRoutes = [
   createRoute({
     getParentRoute: () => rootRoute,
     path: '/sign-up',
-    validateSearch: stringParams('invite', 'promotion'),
+    validateSearch: stringParams('invite', 'promotion', 'referral'),
     component: lazyPage(() => import('./pages/auth/sign-up.tsx'), 'SignUp'),
   }),
   createRoute({

@@ -6,6 +6,7 @@
 import { dataSettings } from './config/data.ts'
 import { availabilitySettings, notificationSettings, processSettings } from './config/operation.ts'
 import { paymentSettings } from './config/payments.ts'
+import { referralSettings } from './config/referrals.ts'
 import {
   urlList,
   bytes,
@@ -219,6 +220,7 @@ export const settings = {
   ...availabilitySettings,
   ...notificationSettings,
   ...paymentSettings,
+  ...referralSettings,
   ...processSettings,
   ...inGroup('Logging', {
     logLevel: {

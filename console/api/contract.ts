@@ -20,6 +20,7 @@ import type { modelSchema, priceVersionSchema } from '../../src/http/admin/catal
 import type { inviteSchema, linkSchema, userSchema } from '../../src/http/admin/accounts/users.ts'
 import type { differenceSchema, runSchema } from '../../src/http/admin/money/payment-differences.ts'
 import type { promotionSchema } from '../../src/http/admin/money/promotions.ts'
+import type { referralSchema } from '../../src/http/admin/money/referrals.ts'
 import type { providerSchema } from '../../src/http/admin/catalog/providers.ts'
 import type { referenceModelSchema } from '../../src/http/admin/catalog/reference-models.ts'
 import type { requestDetailSchema, requestSchema } from '../../src/http/admin/traffic/requests.ts'
@@ -56,6 +57,8 @@ export type { PaymentRefund } from '../../src/http/api/payment-refunds.ts'
 export type PaymentDifference = z.infer<typeof differenceSchema>
 export type PaymentRun = z.infer<typeof runSchema>
 export type Promotion = z.infer<typeof promotionSchema>
+export type Referral = z.infer<typeof referralSchema>
+export type { InvitedAccount, ReferralSummary } from '../../src/http/console/billing/referral.ts'
 export type RoutePlan = z.infer<typeof planSchema>
 export type UpstreamHealth = z.infer<typeof upstreamHealthSchema>
 export type Provider = z.infer<typeof providerSchema>

@@ -30,7 +30,7 @@ const secretText = { ...optionalText, ...secret }
 /** A public or private key or certificate: PEM, or base64 without the lines around it. */
 const keyText = { ...secretText, allowed: 'PEM text, or its base64' }
 
-function amountText(defaultText: string) {
+export function amountText(defaultText: string) {
   return {
     allowed: 'an amount such as `10` or `0.50`',
     defaultText,

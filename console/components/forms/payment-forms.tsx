@@ -83,12 +83,19 @@ export function RefundOrderForm({ order, close }: Closing & { readonly order: st
   )
 }
 
-export function RefuseRefundForm({ refund, close }: Closing & { readonly refund: string }) {
+interface RefuseFormProps extends Closing {
+  /** Of what is refused. */
+  readonly path: string
+  /** Says that it is refused. */
+  readonly message: string
+}
+
+export function RefuseForm({ path, message, close }: RefuseFormProps) {
   const t = useMessages('payments')
   const { draft, field } = useDraft({ reason: '' })
   const save = useAction(async () => {
-    await mutateAdmin('POST', `/refunds/${refund}/refuse`, { reason: draft.reason.trim() })
-    showToast(t.operator.refused)
+    await mutateAdmin('POST', `${path}/refuse`, { reason: draft.reason.trim() })
+    showToast(message)
     close()
   })
   return (

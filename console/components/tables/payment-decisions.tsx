@@ -6,7 +6,7 @@ import { useMessages } from '../../locales/messages.ts'
 import { confirm } from '../feedback/confirm-dialog.tsx'
 import { PagedList } from '../feedback/query-boundary.tsx'
 import { Dialog } from '../forms/dialog.tsx'
-import { CompleteRefundForm, DecideForm, RefuseRefundForm } from '../forms/payment-forms.tsx'
+import { CompleteRefundForm, DecideForm, RefuseForm } from '../forms/payment-forms.tsx'
 import { ShortId } from './format-cells.tsx'
 import { PaidAmount, RefundState } from './payment-cells.tsx'
 import { RowMenu } from './row-menu.tsx'
@@ -86,7 +86,11 @@ export function RefundTable() {
         )}
       </PagedList>
       <Dialog title={t.operator.refuse} opened={refusing !== null} close={() => setRefusing(null)}>
-        <RefuseRefundForm refund={refusing ?? ''} close={() => setRefusing(null)} />
+        <RefuseForm
+          path={`/refunds/${refusing ?? ''}`}
+          message={t.operator.refused}
+          close={() => setRefusing(null)}
+        />
       </Dialog>
       <Dialog title={t.operator.done} opened={completing !== null} close={() => setCompleting(null)}>
         <CompleteRefundForm refund={completing ?? ''} close={() => setCompleting(null)} />

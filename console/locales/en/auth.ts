@@ -46,6 +46,7 @@ export const auth = {
     promotion: 'Promotion code',
     promotionHint: 'Optional',
     havePromotion: 'I have a promotion code',
+    referral: 'Referral code',
     haveAccount: 'Already have an account?',
     closed: 'Sign-up is closed. Ask the operator of this service for an account.',
     accepts: {

@@ -79,6 +79,48 @@ export const payments = {
   refunds: 'Refunds',
   noRefunds: 'No refunds',
   notFound: 'This order does not exist.',
+  referral: {
+    title: 'Referrals',
+    yours: (reward: string) => `you get ${reward}`,
+    theirs: (reward: string) => `it gets ${reward}`,
+    and: ' and ',
+    most: (amount: string) => `; you can earn up to ${amount} per month`,
+    terms: (rewards: string, minPayment: string, days: number, most: string) =>
+      days === 0
+        ? `For each account that you invite, ${rewards} once its first payment of at least ${minPayment} has arrived${most}.`
+        : `For each account that you invite, ${rewards} ${days} days after its first payment of at least ${minPayment}, if that is not refunded${most}.`,
+    percentOf: (percent: string, max: string | null) =>
+      max === null ? `${percent}% of the payment` : `${percent}% of the payment (at most ${max})`,
+    link: 'Your link',
+    code: 'Your code',
+    invitedAccounts: 'Invited accounts',
+    earned: 'Earned',
+    clearing: 'Not cleared yet',
+    signedUp: 'Signed up',
+    reward: 'Reward',
+    states: {
+      waiting: 'No payment yet',
+      pending: 'Payment not cleared',
+      rewarded: 'Rewarded',
+      refused: 'Not rewarded',
+      taken_back: 'Taken back',
+    },
+    none: 'No referrals',
+    referrer: 'Invited by',
+    invited: 'Invited account',
+    referrerReward: 'Reward of the inviter',
+    invitedReward: 'Reward of the invited',
+    reasons: {
+      suspended: 'An account is suspended',
+      same_person: 'Same mailbox',
+      same_payer: 'Same payer',
+      monthly_maximum: 'Monthly maximum reached',
+      refunded: 'Payment refunded',
+      disputed: 'Payment disputed',
+    },
+    refuse: 'Refuse the rewards',
+    refused: 'Rewards refused',
+  },
   operator: {
     title: 'Payments',
     lead: 'Recharges of all accounts, with what their providers say.',

@@ -48,6 +48,7 @@ export const auth: typeof english = {
     promotion: '优惠码',
     promotionHint: '选填',
     havePromotion: '我有优惠码',
+    referral: '推荐码',
     haveAccount: '已有账户？',
     closed: '暂未开放注册，请联系管理员开通账户。',
     accepts: {

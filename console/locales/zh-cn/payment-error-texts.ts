@@ -73,4 +73,6 @@ export const paymentMessages: Texts = [
   [/^At most (.+) can go back\.$/, '最多可退 $1。'],
   [/^The balance was spent or held in the meantime\.$/, '余额在此期间已被使用或占用。'],
   [/^This refund is (\w+)\.$/, '该退款的状态为 $1。'],
+  [/^Referral not found\.$/, '邀请记录不存在。'],
+  [/^This referral is (\w+)\.$/, '该邀请的状态为 $1。'],
 ]

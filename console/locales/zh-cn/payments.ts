@@ -74,6 +74,48 @@ export const payments: typeof english = {
   refunds: '退款',
   noRefunds: '暂无退款',
   notFound: '订单不存在。',
+  referral: {
+    title: '邀请奖励',
+    yours: (reward) => `您可获得 ${reward}`,
+    theirs: (reward) => `对方可获得 ${reward}`,
+    and: '，',
+    most: (amount) => `，您每月最多可获得 ${amount}`,
+    terms: (rewards, minPayment, days, most) =>
+      days === 0
+        ? `每邀请一个账户，对方首次付款满 ${minPayment} 后，${rewards}${most}。`
+        : `每邀请一个账户，对方首次付款满 ${minPayment} 且 ${days} 天内未退款，${rewards}${most}。`,
+    percentOf: (percent, max) =>
+      max === null ? `付款额的 ${percent}%` : `付款额的 ${percent}%（最高 ${max}）`,
+    link: '邀请链接',
+    code: '推荐码',
+    invitedAccounts: '已邀请账户',
+    earned: '已获奖励',
+    clearing: '待发放',
+    signedUp: '注册时间',
+    reward: '奖励',
+    states: {
+      waiting: '尚未付款',
+      pending: '待发放',
+      rewarded: '已发放',
+      refused: '不予发放',
+      taken_back: '已收回',
+    },
+    none: '暂无邀请记录',
+    referrer: '邀请人',
+    invited: '被邀请账户',
+    referrerReward: '邀请人奖励',
+    invitedReward: '被邀请人奖励',
+    reasons: {
+      suspended: '账户已停用',
+      same_person: '邮箱相同',
+      same_payer: '付款人相同',
+      monthly_maximum: '达到每月上限',
+      refunded: '付款已退款',
+      disputed: '付款有争议',
+    },
+    refuse: '拒绝发放奖励',
+    refused: '已拒绝发放奖励',
+  },
   operator: {
     title: '支付',
     lead: '所有账户的充值订单，以及支付渠道的对账结果。',

@@ -83,6 +83,13 @@ export const settingDocs: Readonly<Record<string, string>> = {
   PAYMENT_FEES: '支付方式的手续费，从付款金额中扣除，付款前展示，向上取整到最小货币单位。',
   REFUND_SELF: '付款后 24 小时内，未消费的整笔退款申请自动批准。',
   DISPUTE_STOPS_KEYS: '发生拒付争议时停用账户及其密钥。',
+  REFERRAL_REWARD_REFERRER:
+    '邀请奖励：邀请人获得的奖励，填写平台币种的金额，或首次付款到账金额的百分比。与 `REFERRAL_REWARD_INVITED` 都未设置时关闭邀请奖励。',
+  REFERRAL_REWARD_INVITED: '邀请奖励：被邀请账户获得的奖励。',
+  REFERRAL_MIN_PAYMENT: '邀请奖励：计为首次付款的最低金额，按不含赠送的到账金额计，以平台币种计。',
+  REFERRAL_CLEAR_AFTER: '邀请奖励：付款后经过多长时间发放；在此之前退款或发生争议则不发放。',
+  REFERRAL_MAX_MONTH:
+    '邀请奖励：每个账户每个自然月（按账户时区）最多获得的奖励，以平台币种计。超出上限的邀请不发放奖励。',
   STRIPE_SECRET_KEY: 'Stripe：密钥（`sk_…`），建议使用受限密钥（`rk_…`）。',
   STRIPE_WEBHOOK_SECRET: 'Stripe：Webhook 端点的签名密钥；轮换期间可填写多个。',
   STRIPE_CURRENCY: 'Stripe：订单币种。与 `CURRENCY` 不同时需要设置汇率（`POST /payment-rates`）。',

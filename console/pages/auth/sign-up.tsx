@@ -65,12 +65,13 @@ function SignUpForm({ needsInvite, verifiesEmail, onEmailSent }: SignUpFormProps
     name: '',
     invite: search.invite ?? '',
     promotion: search.promotion ?? '',
+    referral: search.referral ?? '',
   })
   // Unverified accounts get no credit of a promotion.
   const canGetCredit = verifiesEmail || needsInvite
   const [hasPromotion, setHasPromotion] = useState(canGetCredit && values.promotion !== '')
   const signUp = useAction(async () => {
-    const { invite, promotion, ...rest } = values
+    const { invite, promotion, referral, ...rest } = values
     const body = {
       ...rest,
       email: values.email.trim(),
@@ -78,6 +79,7 @@ function SignUpForm({ needsInvite, verifiesEmail, onEmailSent }: SignUpFormProps
       timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
       ...(invite.trim() === '' ? {} : { invite: invite.trim() }),
       ...(promotion.trim() === '' ? {} : { promotion: promotion.trim() }),
+      ...(referral.trim() === '' ? {} : { referral: referral.trim() }),
     }
     const result = await call<SignUpResult>('POST', '/console/sign-up', body)
     if (result.status === 'verify_email') return onEmailSent(body.email)
@@ -123,6 +125,7 @@ function SignUpForm({ needsInvite, verifiesEmail, onEmailSent }: SignUpFormProps
       {hasPromotion && (
         <TextInput label={t.signUp.promotion} description={t.signUp.promotionHint} {...field('promotion')} />
       )}
+      {search.referral !== undefined && <TextInput label={t.signUp.referral} {...field('referral')} />}
       {signUp.error && !isInline && <ErrorMessage error={signUp.error} />}
       <AcceptedTexts />
       <Button type="submit" size="sm" fullWidth loading={signUp.isRunning}>

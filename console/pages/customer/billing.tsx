@@ -18,6 +18,7 @@ import { StatTiles, Page, Section } from '../../components/layout/page.tsx'
 import { Money, useCurrency } from '../../components/tables/format-cells.tsx'
 import { LogTime } from '../../components/tables/time-cells.tsx'
 import { PaymentList, RefundList } from '../../components/tables/payment-list.tsx'
+import { OwnReferrals } from '../../components/tables/referral-list.tsx'
 import { Table } from '../../components/tables/table.tsx'
 import { showToast } from '../../components/feedback/toast.tsx'
 
@@ -64,6 +65,7 @@ export function Billing() {
       <Section title={t.recharge} lead={t.rechargeLead}>
         <RedeemVoucher />
       </Section>
+      <OwnReferrals />
       {hasPayments && (
         <>
           <Section title={payments.orders}>

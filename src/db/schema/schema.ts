@@ -21,6 +21,7 @@ import type { LedgerTables } from './tables/ledger.ts'
 import type { NotificationTables } from './tables/notifications.ts'
 import type { PaymentTables } from './tables/payments.ts'
 import type { PromotionTables } from './tables/promotions.ts'
+import type { ReferralTables } from './tables/referrals.ts'
 import type { UsageTables } from './tables/usage.ts'
 import type { UserTables } from './tables/users.ts'
 
@@ -31,6 +32,7 @@ export type * from './tables/ledger.ts'
 export type * from './tables/notifications.ts'
 export type * from './tables/payments.ts'
 export type * from './tables/promotions.ts'
+export type * from './tables/referrals.ts'
 export type * from './tables/usage.ts'
 
 export type Flag = 0 | 1
@@ -197,6 +199,7 @@ export interface Schema
     NotificationTables,
     PaymentTables,
     PromotionTables,
+    ReferralTables,
     UsageTables,
     UserTables {
   accounts: AccountsTable
@@ -241,6 +244,8 @@ const tablesOfModules = {
     'payment_disputes',
     'payment_runs',
     'payment_differences',
+    'referral_codes',
+    'referrals',
   ],
   limits: ['attempts'],
   notifications: ['notices', 'notice_preferences', 'channels', 'deliveries', 'outbox', 'announcements'],

@@ -37,6 +37,7 @@ import {
 } from './refund-order.ts'
 import { refundablePayment } from './refundable-order.ts'
 import { NoticeReceiver } from './receive-notice.ts'
+import { checkDueReferrals } from './reward-referral.ts'
 
 /** `maxMinor`: in minor units of the order's currency. */
 export interface RefundPreview {
@@ -261,7 +262,7 @@ export class PaymentService implements PaymentServices {
     return this.#receiver.receive(method, notice)
   }
 
-  /** One round of the poller: asks about every order and refund that is due. The leader's jobs call it. */
+  /** One round of the poller: every order, refund and referral that is due. The leader's jobs call it. */
   async checkDueOrders(): Promise<void> {
     const { db, now, methods, log } = this.#deps
     const isStopped = (): boolean => this.#isStopped
@@ -275,6 +276,7 @@ export class PaymentService implements PaymentServices {
       }
     })
     await checkDueRefunds(this.#deps, isStopped)
+    await checkDueReferrals(this.#deps, isStopped)
   }
 
   /** Nothing that the leader's jobs began goes on to the next order. */

@@ -20,6 +20,7 @@ import {
   type Dispute,
 } from '../../payments/payment-refunds.ts'
 import { paymentByTransaction, type Payment } from '../../payments/payments.ts'
+import { recheckReward } from '../../payments/referrals.ts'
 import { requireOrder } from './check-order.ts'
 import { requireMethod, type PaymentDeps } from './payment-deps.ts'
 import { refundablePayment } from './refundable-order.ts'
@@ -100,6 +101,7 @@ function records({ now, platformCurrency }: PaymentDeps, payment: Payment, dispu
     at,
   } as const
   return [
+    recheckReward(orderId, at),
     insertDifference(difference, 'open', at),
     insertNotification({
       audience: operatorAudience,

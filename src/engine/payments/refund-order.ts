@@ -18,6 +18,7 @@ import {
   updateRefund,
   type Refund,
 } from '../../payments/payment-refunds.ts'
+import { recheckReward } from '../../payments/referrals.ts'
 import { requireOrder } from './check-order.ts'
 import type { PaymentDeps } from './payment-deps.ts'
 import { refundablePayment, type RefundablePayment } from './refundable-order.ts'
@@ -63,7 +64,11 @@ export async function requestRefund(deps: PaymentDeps, input: RefundInput): Prom
       updatedAt: at,
     }
     try {
-      await deps.db.write(expectChanges(insertRefund(refund), 1), ...requestRecords(refund, found, input))
+      await deps.db.write(
+        expectChanges(insertRefund(refund), 1),
+        recheckReward(order.id, at),
+        ...requestRecords(refund, found, input),
+      )
     } catch (error) {
       if (isUniqueViolation(error, 'payment_refunds.id')) continue
       throw error

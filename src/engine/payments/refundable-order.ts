@@ -5,6 +5,7 @@ import { maxRefundMinor, type RefundableOrder } from '../../ledger/refundable.ts
 import type { Order } from '../../payments/payment-orders.ts'
 import { countedStates, disputesOfOrder, paybacksOf, refundsOfOrder } from '../../payments/payment-refunds.ts'
 import { bonusCreditId, paymentCreditId, paymentOfOrder, type Payment } from '../../payments/payments.ts'
+import { rewardsTakenBack } from '../../payments/referrals.ts'
 import type { PaymentDeps } from './payment-deps.ts'
 
 export interface RefundablePayment {
@@ -54,12 +55,16 @@ async function unspentOfPayment(deps: PaymentDeps, payment: Payment): Promise<bi
     const paid = await paymentOfOrder(db, other)
     if (paid !== undefined) creditIds.set(other, paymentCreditId(paid))
   }
+  const rewards = await rewardsTakenBack(db, account)
   const { held } = await deps.wallet(account)
   return unspentOf(db, {
     account,
     held,
     creditId: paymentCreditId(payment),
     bonusId: payment.bonusNanos > 0n ? bonusCreditId(orderId) : null,
-    paybacks: paybacks.map(({ id, orderId: of }) => ({ id, creditId: creditIds.get(of) ?? '' })),
+    paybacks: [
+      ...paybacks.map(({ id, orderId: of }) => ({ id, creditId: creditIds.get(of) ?? '' })),
+      ...rewards.map((id) => ({ id, creditId: id })),
+    ],
   })
 }

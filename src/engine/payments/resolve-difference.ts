@@ -11,6 +11,7 @@ import { differenceById, resolveDifference, type Difference } from '../../paymen
 import { insertRefund, listedRefundIdOf } from '../../payments/payment-refunds.ts'
 import { paymentCreditId } from '../../payments/payments.ts'
 import { rateAt } from '../../payments/rates.ts'
+import { recheckReward } from '../../payments/referrals.ts'
 import { checkOrder, requireOrder } from './check-order.ts'
 import type { PaymentDeps } from './payment-deps.ts'
 import { refundablePayment } from './refundable-order.ts'
@@ -153,7 +154,7 @@ async function addRefund(
     createdAt: at,
     updatedAt: at,
   })
-  await resolve(deps, difference, decision, [expectChanges(refund, 1)])
+  await resolve(deps, difference, decision, [expectChanges(refund, 1), recheckReward(orderId, at)])
 }
 
 function notApplicable(reason: string) {

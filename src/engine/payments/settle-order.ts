@@ -3,6 +3,7 @@
  * call `settleOrder` with what the provider itself has confirmed. One batch writes the order, the payment, the orders of
  * its credits, the notification and the audit record; the unique row of the payment makes it happen once, ever.
  */
+import type { Config } from '../../config.ts'
 import { auditStatement } from '../../db/audit.ts'
 import { expectChanges, type Db } from '../../db/db.ts'
 import type { Statement } from '../../db/statement.ts'
@@ -24,11 +25,13 @@ import {
   paymentCreditId,
   type Payment,
 } from '../../payments/payments.ts'
+import { notePayment } from '../../payments/referrals.ts'
 
 /** `settled`: now. `known`: before. `mismatch`, `surplus`: listed for an operator. `foreign`: of another shop. */
 export type SettleOutcome = 'settled' | 'known' | 'mismatch' | 'surplus' | 'foreign'
 
 export interface SettleDeps {
+  readonly config: Config
   readonly db: Db
   readonly platformCurrency: string
   readonly now: () => number
@@ -128,7 +131,11 @@ function paymentOf(deps: SettleDeps, order: Order, { settlement, bonus }: Settli
   }
 }
 
-function settlementBatch({ platformCurrency }: SettleDeps, order: Order, payment: Payment): Statement[] {
+function settlementBatch(
+  { config, platformCurrency }: SettleDeps,
+  order: Order,
+  payment: Payment,
+): Statement[] {
   const { creditNanos, bonusNanos, accountId: account, settledAt: at } = payment
   const patch = {
     state: 'paid',
@@ -168,6 +175,7 @@ function settlementBatch({ platformCurrency }: SettleDeps, order: Order, payment
     expectChanges(insertPayment(payment), 1),
     insertCreditOrder(paid, at),
     ...(bonusNanos > 0n ? [insertCreditOrder(bonus, at)] : []),
+    ...notePayment(config, payment),
     insertNotification({
       audience: account,
       kind: 'payment',

@@ -17,6 +17,7 @@ import { paymentOrderEndpoints } from './money/payment-orders.ts'
 import { paymentDifferenceEndpoints } from './money/payment-differences.ts'
 import { paymentRefundEndpoints } from './money/payment-refunds.ts'
 import { promotionEndpoints } from './money/promotions.ts'
+import { referralEndpoints } from './money/referrals.ts'
 import { requestEndpoints } from './traffic/requests.ts'
 import { usageEndpoints } from './traffic/usage.ts'
 import { ledgerEndpoints } from './money/ledger.ts'
@@ -58,6 +59,7 @@ export const adminEndpoints = [
   ...paymentDifferenceEndpoints,
   ...paymentRefundEndpoints,
   ...promotionEndpoints,
+  ...referralEndpoints,
   ...requestEndpoints,
   ...usageEndpoints,
   ...ledgerEndpoints,

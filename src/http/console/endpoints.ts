@@ -3,6 +3,7 @@ import type { Endpoint } from '../api/endpoint.ts'
 import { accountEndpoints } from './account/account.ts'
 import { impersonationEndpoints } from './auth/impersonation.ts'
 import { billingEndpoints } from './billing/billing.ts'
+import { referralEndpoints } from './billing/referral.ts'
 import { keyEndpoints } from './account/keys.ts'
 import { passwordResetEndpoints } from './auth/password-reset.ts'
 import { overviewEndpoints } from './usage/overview.ts'
@@ -24,6 +25,7 @@ export const endpoints: readonly Endpoint<ConsoleContext>[] = [
   usageEndpoints,
   requestEndpoints,
   billingEndpoints,
+  referralEndpoints,
   accountEndpoints,
   impersonationEndpoints,
 ].flatMap((group) => Object.values<Endpoint<ConsoleContext>>(group))

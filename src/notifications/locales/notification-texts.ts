@@ -92,6 +92,12 @@ const texts = {
     '已收到您的付款 {amount} {currency}',
     '已为您的余额增加 {credit} {platform}。',
   ),
+  referral_rewarded: bilingual(
+    'You have received {amount} {currency} for a referral',
+    'The first payment has cleared, and the reward was added to your balance.',
+    '您获得了 {amount} {currency} 邀请奖励',
+    '首次付款已满足条件，奖励已存入您的余额。',
+  ),
   payment_difference: bilingual(
     'A payment by {method} was not credited',
     '{amount} {currency} for order {order} differ from what was ordered, or were paid twice. Decide under Payments, Differences.',

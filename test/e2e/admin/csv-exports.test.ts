@@ -6,7 +6,14 @@ import { adminExports } from '../../../src/http/admin/endpoints.ts'
 import { accountEndpoints } from '../../../src/http/console/account/account.ts'
 import { keyEndpoints } from '../../../src/http/console/account/keys.ts'
 import { chatRequest } from '../../support/server/account.ts'
-import { signUpCustomer, setUpOperator } from '../../support/console/console-session.ts'
+import { signUpEndpoints } from '../../../src/http/console/auth/sign-up.ts'
+import { referralEndpoints } from '../../../src/http/console/billing/referral.ts'
+import {
+  ConsoleSession,
+  signUpCustomer,
+  setUpOperator,
+  validPassword,
+} from '../../support/console/console-session.ts'
 import { eventually } from '../../support/client/responses.ts'
 import type { List } from '../../support/client/admin-api.ts'
 import { deliverNotice } from '../../support/payments/scripted-provider.ts'
@@ -18,7 +25,9 @@ import { respondWith } from '../../support/upstream/scripted-responses.ts'
 const formula = '=cmd|x'
 const provider = await StripeServer.start()
 after(() => provider[Symbol.asyncDispose]())
-const server = await sharedTestServer({ env: settingsOf([provider]) })
+const server = await sharedTestServer({
+  env: { ...settingsOf([provider]), REFERRAL_REWARD_REFERRER: '20' },
+})
 const upstream = await server.upstream(respondWith('Hello!', { input: 1000, output: 100 }), {
   prices: { input: '0.001', output: '0.001', currency: 'USD', rate: '7.2' },
 })
@@ -74,6 +83,11 @@ await operator.admin('POST', '/promotions', { name: formula, amount: '3' })
 await operator.admin('POST', '/incidents', { title: formula, message: '+1', models: ['m'], public: false })
 await operator.admin('POST', '/invites', { note: formula })
 await customer.call(accountEndpoints.requestLimits, { body: { wanted: { rpm: 900 }, reason: formula } })
+const { offer } = await customer.call(referralEndpoints.referral)
+const invited = { email: 'invited@example.com', password: validPassword, referral: offer?.code ?? '' }
+await new ConsoleSession(server.url).call(signUpEndpoints.signUp, { body: invited })
+const [referral] = (await operator.admin<List>('GET', '/referrals')).data
+await operator.admin('POST', `/referrals/${String(referral?.['id'])}/refuse`, { reason: formula })
 const payer = await server.account()
 for (const amountMinor of [1000n, 999n]) {
   const body = { method: 'stripe', amount: '10' }
@@ -121,6 +135,7 @@ const expected: Readonly<Record<string, readonly [query: string, first: Readonly
     '/incidents': ['open=true', { title: `'${formula}`, models: 'm', latest_message: "'+1" }],
     '/orders': ['state=paid', { method: 'stripe', amount: '10.00', credit: '10', currency: 'CNY' }],
     '/refunds': ['', { state: 'done', amount: '1.00', reason: `'${formula}` }],
+    '/referrals': ['state=refused', { referrer: accountId, reason: `'${formula}`, currency: 'CNY' }],
     '/payments/differences': ['', { kind: 'amount', amount: '9.99', expected: '10.00', state: 'open' }],
     '/audit': [`object=${accountId}`, { action: 'account.credit', object: accountId }],
   }

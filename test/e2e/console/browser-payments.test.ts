@@ -31,6 +31,8 @@ const testServer = await sharedBrowserServer({
     BANK_TRANSFER: 'Sluice Ltd, Bank of Examples, 6222 0000 1234 5678',
     BANK_ACCOUNT: '6222000012345678',
     PAYMENT_FEES: 'epay:1%',
+    REFERRAL_REWARD_REFERRER: '20',
+    REFERRAL_REWARD_INVITED: '10% max 5',
   },
 })
 
@@ -150,5 +152,30 @@ describe('Payments in a browser', () => {
     await operator.page.getByText('Refunded').first().waitFor()
     const { data } = await testServer().admin<List>('GET', `/refunds?order=${id}`)
     assert.partialDeepStrictEqual(data, [{ state: 'done', amount: '40.00', transaction: 'B-2' }])
+  })
+
+  test('Referral – its link leads to the sign-up, and an operator can refuse it', skip, async (t) => {
+    const inviter = await openBrowser(t, testServer().url)
+    await signUp(inviter, 'inviter@example.com')
+    await inviter.open('/billing')
+    const section = inviter.page.getByRole('region', { name: 'Referrals' })
+    await section
+      .getByText('you get ¥20.00 and it gets 10% of the payment (at most ¥5.00) 14 days after')
+      .waitFor()
+    const link = section.getByTitle(/sign-up\?referral=/)
+    const code = /referral=(\w+)/.exec((await link.textContent()) ?? '')?.[1] ?? ''
+    const guest = await openBrowser(t, testServer().url)
+    await signUp(guest, 'guest@example.com', { referral: code })
+    await inviter.page.reload()
+    await section.getByRole('row').filter({ hasText: 'No payment yet' }).waitFor()
+    const operator = await openAsOperator(t, testServer())
+    await operator.open('/operator/payments')
+    const row = operator.page.getByRole('row').filter({ hasText: 'No payment yet' })
+    await chooseAction(operator.page, row, 'Refuse')
+    const dialog = findDialog(operator.page, 'Refuse the rewards')
+    await dialog.getByLabel('Reason').fill('The same office')
+    await dialog.getByRole('button', { name: 'Refuse' }).click()
+    await waitForToast(operator.page, 'Rewards refused')
+    await operator.page.getByText('The same office').waitFor()
   })
 })

@@ -41,6 +41,8 @@ export const coveredElsewhere: Readonly<Record<string, string>> = {
   'GET /payments/runs': 'test/e2e/money/payment-decisions.test.ts',
   'GET /payments/differences': 'test/e2e/money/payments.test.ts',
   'POST /payments/differences/x/resolve': 'test/e2e/money/payment-decisions.test.ts',
+  'GET /referrals': 'test/e2e/money/referrals.test.ts',
+  'POST /referrals/x/refuse': 'test/e2e/money/referrals.test.ts',
   'POST /requests/x/refund': 'test/e2e/money/vouchers-and-refunds.test.ts',
   'GET /channels': 'test/e2e/notifications/delivery.test.ts',
   'POST /channels': 'test/e2e/notifications/delivery.test.ts',

@@ -42,15 +42,16 @@ export function findDialog(page: Page, title?: string): Locator {
 export async function signUp(
   { page, open }: BrowserSession,
   email: string,
-  codes?: { readonly invite: string; readonly promotion: string },
+  codes: { readonly invite?: string; readonly promotion?: string; readonly referral?: string } = {},
 ): Promise<void> {
-  await open('/sign-up')
+  const { invite, promotion, referral } = codes
+  await open(referral === undefined ? '/sign-up' : `/sign-up?referral=${referral}`)
   await page.getByLabel('E-mail').fill(email)
   await page.getByRole('textbox', { name: 'Password' }).fill(customerPassword)
-  if (codes !== undefined) {
-    await page.getByLabel('Invite code').fill(codes.invite)
+  if (invite !== undefined) await page.getByLabel('Invite code').fill(invite)
+  if (promotion !== undefined) {
     await page.getByRole('button', { name: 'I have a promotion code' }).click()
-    await page.getByLabel('Promotion code').fill(codes.promotion)
+    await page.getByLabel('Promotion code').fill(promotion)
   }
   await page.getByRole('button', { name: 'Create account' }).click()
   await waitUntilSignedIn(page)

@@ -20,6 +20,7 @@ import { Page, Section } from '../../../components/layout/page.tsx'
 import { Money, ShortId, StatusLabel } from '../../../components/tables/format-cells.tsx'
 import { OrderState, PaidAmount } from '../../../components/tables/payment-cells.tsx'
 import { DifferenceTable, RefundTable } from '../../../components/tables/payment-decisions.tsx'
+import { ReferralTable } from '../../../components/tables/referral-list.tsx'
 import { RowMenu } from '../../../components/tables/row-menu.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 import { LogTime } from '../../../components/tables/time-cells.tsx'
@@ -59,6 +60,9 @@ export function Payments() {
       </Section>
       <Section title={all.orders} csv={{ path: '/admin/orders' }}>
         <OrderTable />
+      </Section>
+      <Section title={all.referral.title} csv={{ path: '/admin/referrals' }}>
+        <ReferralTable />
       </Section>
       <Dialog title={t.refund} opened={refund !== undefined} close={close}>
         <RefundOrderForm order={refund ?? ''} close={close} />

@@ -25,7 +25,10 @@ import {
   consumeTokenStatement,
   revokeTokensStatement,
 } from '../../../users/one-time-tokens.ts'
+import type { Query } from '../../../db/db.ts'
 import { isUniqueViolation, isExpectationFailure } from '../../../db/store-error.ts'
+import { areReferralsOn, referrerOf } from '../../../payments/referral-codes.ts'
+import { insertReferral } from '../../../payments/referrals.ts'
 import { grantTrialCredit } from '../../api/trial-credit.ts'
 import { publicUrlOf, consoleLink } from '../../public-urls.ts'
 import { checkOperatorLink } from '../../../users/access-links.ts'
@@ -46,6 +49,8 @@ const signUpBody = z.strictObject({
   invite: z.string().max(100).optional(),
   /** A promotion code. Without one, a running promotion that requires no code applies. */
   promotion: z.string().max(100).optional(),
+  /** The code of the account that has invited. It opens no sign-up; one that is not known is ignored. */
+  referral: z.string().max(100).optional(),
 })
 const setUpBody = z.strictObject({ token: tokenInput, ...userFields })
 
@@ -58,6 +63,8 @@ interface SignUpRequest {
   readonly timezone: string | null
   readonly invite: string | null
   readonly promotion: string | null
+  /** Absent in tokens of earlier releases. */
+  readonly referral?: string | null
 }
 
 type SignUpContext = ContextWithBody<typeof signUpBody>
@@ -91,16 +98,29 @@ async function createUserWithAccount(
     await db.write(...statements, ...inviteStatements)
     return user
   }
+  const referrer = await findReferrer(context, request)
   let created: User | undefined
   const account = { email: address.email, name, timezone: timezone ?? ctx.config.timezone }
   const { changes } = await createAccount(db, account, by, (accountId) => {
     const { user, statements } = buildUser({ ...input, accountId }, by)
     created = user
-    return [...statements, ...inviteStatements]
+    return [...statements, ...inviteStatements, ...referralStatements(referrer, accountId)]
   })
   await ctx.publishChanges(changes)
   if (created === undefined) throw new Error('The account was created without its user.')
   return created
+}
+
+async function findReferrer(
+  { ctx: { config, db } }: ConsoleContext,
+  { referral }: SignUpRequest,
+): Promise<string | undefined> {
+  if (!areReferralsOn(config) || referral === undefined || referral === null) return undefined
+  return referrerOf(db, referral)
+}
+
+function referralStatements(referrer: string | undefined, invited: string): Query[] {
+  return referrer === undefined ? [] : [insertReferral({ referrer, invited }, Date.now())]
 }
 
 /**
@@ -137,8 +157,8 @@ async function toSignUpRequest(context: SignUpContext): Promise<SignUpRequest> {
   if (signUp === 'invite') await checkInvite(ctx.db, body.invite)
   const passwordHash = await ctx.authThrottle.hashOfPassword(body.password)
   const invite = signUp === 'invite' ? (body.invite ?? null) : null
-  const promotion = body.promotion ?? null
-  return { email, name, language: body.language, passwordHash, timezone, invite, promotion }
+  const { language, promotion = null, referral = null } = body
+  return { email, name, language, passwordHash, timezone, invite, promotion, referral }
 }
 
 async function signUp(context: SignUpContext) {
