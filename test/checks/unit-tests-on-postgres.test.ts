@@ -105,6 +105,7 @@ if (postgresSkipReason === false) {
   await import('../../src/accounts/key-search.test.ts')
   await import('../../src/accounts/directory.test.ts')
   await import('../../src/catalog/catalog.test.ts')
+  await import('../../src/engine/payments/settle-order.test.ts')
   await import('../../src/health/incidents.test.ts')
   await import('../../src/http/admin/app.test.ts')
   await import('../../src/http/admin/catalog/catalog.test.ts')

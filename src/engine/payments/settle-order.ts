@@ -57,12 +57,13 @@ export async function settleOrder(deps: SettleDeps, settlement: Settlement): Pro
   const { method, facts } = settlement
   const transaction = { method, merchant: facts.merchant, transactionId: facts.transaction }
   for (;;) {
+    // The order first: if it was paid by then and this payment is not stored after that, another one has paid it.
+    const order = await orderById(db, facts.order)
     const known = await paymentByTransaction(db, transaction)
     if (known !== undefined) {
       await enterCredits(deps, known)
       return known.orderId === facts.order ? 'known' : list(deps, settlement, undefined, 'mismatch')
     }
-    const order = await orderById(db, facts.order)
     if (order === undefined) return 'foreign'
     if (!matches(order, settlement)) return list(deps, settlement, order, 'mismatch')
     if (order.state === 'paid') return list(deps, settlement, order, 'surplus')
