@@ -25,8 +25,13 @@ async function readBytes({ body }: Request): Promise<Uint8Array> {
   return Buffer.concat(chunks)
 }
 
-/** Throws 404 for a method without notices, 405 for HTTP methods that no provider uses. */
-export async function receiveNotice(ctx: AppContext, name: string, request: Request): Promise<Response> {
+/** `address`: of the sender. Throws 404 for a method without notices, 405 for HTTP methods that no provider uses. */
+export async function receiveNotice(
+  ctx: AppContext,
+  name: string,
+  request: Request,
+  address: string,
+): Promise<Response> {
   const { method } = request
   if (method !== 'GET' && method !== 'POST') throw apiError('method_not_allowed')
   const answer = await ctx.payments.receiveNotice(name, {
@@ -35,6 +40,7 @@ export async function receiveNotice(ctx: AppContext, name: string, request: Requ
     headers: new Map(request.headers),
     body: await readBytes(request),
     receivedAt: Date.now(),
+    address,
   })
   const { status, contentType, body } = answer
   return new Response(status === 204 ? null : body, { status, headers: { 'content-type': contentType } })

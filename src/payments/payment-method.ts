@@ -110,6 +110,8 @@ export interface ReceivedNotice {
   readonly headers: ReadonlyMap<string, string>
   readonly body: Uint8Array
   readonly receivedAt: number
+  /** Of the sender. */
+  readonly address: string
 }
 
 /** What a genuine notice is about. It is never believed: what it names is read. */

@@ -28,7 +28,14 @@ function knownNotice(changes: { header?: string; body?: string; receivedAt?: num
     receivedAt = 1_700_000_000_000,
   } = changes
   const headers = new Map([['stripe-signature', header]])
-  return { method: 'POST', query: '', headers, body: Buffer.from(body), receivedAt }
+  return {
+    method: 'POST',
+    query: '',
+    headers,
+    body: Buffer.from(body),
+    receivedAt,
+    address: '127.0.0.1',
+  }
 }
 
 function read(notice: ReceivedNotice, changes: Readonly<Record<string, string>> = {}) {

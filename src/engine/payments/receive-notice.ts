@@ -18,13 +18,11 @@ import {
   type ReceivedNotice,
 } from '../../payments/payment-method.ts'
 import { checkOrder, type CheckOutcome } from './check-order.ts'
+import { ForgedNotices } from './forged-notices.ts'
 import { requireMethod, type PaymentDeps } from './payment-deps.ts'
 
 /** A provider waits about this long; the poller goes on with what takes longer. */
 const readWithinMs = 3000
-const hour = 3_600_000
-/** Forged notices within an hour that are notified: after a rotation, the secret may be wrong. */
-const forgedToNotify = 10
 
 /** What else a notice can be about. */
 export interface NoticeHandlers {
@@ -35,7 +33,7 @@ export interface NoticeHandlers {
 export class NoticeReceiver {
   readonly #deps: PaymentDeps
   readonly #handlers: NoticeHandlers
-  readonly #forged = new Map<MethodName, number[]>()
+  readonly #forged = new ForgedNotices()
 
   constructor(deps: PaymentDeps, handlers: NoticeHandlers) {
     this.#deps = deps
@@ -57,7 +55,7 @@ export class NoticeReceiver {
       return await within(readWithinMs, this.#act(method, subject))
     } catch (error) {
       if (error instanceof ForgedNoticeError) {
-        await this.#countForged(method)
+        await this.#countForged(method, notice.address)
         return 'forged'
       }
       const isUnread = error instanceof ProviderError || toApiError(error).status === 503
@@ -95,15 +93,11 @@ export class NoticeReceiver {
     return noticeOutcomes[await checkOrder(this.#deps, order, 'notice')]
   }
 
-  async #countForged(method: MethodName): Promise<void> {
+  async #countForged(method: MethodName, address: string): Promise<void> {
     const now = this.#deps.now()
-    const recent = (this.#forged.get(method) ?? []).filter((at) => at > now - hour)
-    recent.push(now)
-    // Beyond the number that is notified, nothing more is written: anyone can send notices.
-    this.#forged.set(method, recent.slice(-forgedToNotify - 1))
-    if (recent.length <= forgedToNotify)
-      this.#deps.log.warn({ method }, 'payment notice with a wrong signature')
-    if (recent.length !== forgedToNotify) return
+    const { isLogged, isNotified } = this.#forged.count(method, address, now)
+    if (isLogged) this.#deps.log.warn({ method, address }, 'payment notice with a wrong signature')
+    if (!isNotified) return
     await raiseNotification(this.#deps.db, {
       audience: operatorAudience,
       kind: 'payment',

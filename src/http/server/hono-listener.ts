@@ -65,7 +65,10 @@ export function createHonoListener(
     if (pathname.startsWith(`${consolePath}/`)) return console.fetch(request, { peer })
     try {
       const noticeMethod = noticeMethodOf(pathname)
-      if (noticeMethod !== undefined) return await receiveNotice(ctx, noticeMethod, request)
+      if (noticeMethod !== undefined) {
+        const address = apiKeys.clientAddress(peer, request.headers.get('x-forwarded-for') ?? undefined)
+        return await receiveNotice(ctx, noticeMethod, request, address)
+      }
       const isAdminApi = pathname.startsWith(`${adminPath}/`) || pathname === '/openapi.json'
       if (pathname.startsWith('/api') && !isAdminApi) throw apiError('not_found', { message: baseUrlHint })
       return await (publicPages(request, pathname) ?? admin.fetch(request))

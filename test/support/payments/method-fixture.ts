@@ -184,6 +184,7 @@ export function receivedNotice({ method, query, headers, body }: ScriptedNotice)
     headers: new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
     body: Buffer.from(body),
     receivedAt: Date.now(),
+    address: '127.0.0.1',
   }
 }
 
