@@ -17,8 +17,10 @@ import { nanoPrice, noCaps, streamHold, usageOf } from '../../ledger/ledger.fixt
 import { accountOwner, emptyState, keyOwner } from '../../ledger/state.ts'
 import * as ledger from '../../ledger/operations.ts'
 import { CommitQueue } from '../sqlite/commit-queue.ts'
+import { comparePayments } from './payment-check.ts'
 import { postgresSource } from './postgres-source.ts'
 import { verifyLedger, type LedgerReport } from './replay.ts'
+import type { Difference } from './row-sums.ts'
 import { openSqliteSnapshots, sqliteSource } from './sqlite-source.ts'
 import { monitorInThread } from './verify-thread.ts'
 
@@ -106,7 +108,7 @@ export async function verifyFile(path: string): Promise<LedgerReport> {
 
 /** Changes the file as an attacker with root permissions could. */
 export function tamper(path: string, ...statements: string[]): void {
-  const database = new DatabaseSync(path)
+  const database = new DatabaseSync(path, { enableForeignKeyConstraints: false })
   for (const trigger of ['journal_stays', 'entries_stay', 'entries_remain']) {
     database.exec(`drop trigger if exists ${trigger}`)
   }
@@ -122,6 +124,7 @@ export interface TamperedLedger {
   /** SQL of a binary value. */
   readonly bytes: (value: Uint8Array) => string
   readonly verify: () => Promise<LedgerReport>
+  readonly comparePayments: () => Promise<Difference[]>
 }
 
 const bodiesText = 'select seq, body from journal order by seq'
@@ -139,6 +142,10 @@ async function openTamperedFile(t: TestContext): Promise<TamperedLedger> {
     },
     bytes: (value) => `x'${Buffer.from(value).toString('hex')}'`,
     verify: () => verifyFile(path),
+    async comparePayments() {
+      await using snapshots = openSqliteSnapshots(path)
+      return await snapshots.read(comparePayments)
+    },
   }
 }
 
@@ -185,6 +192,7 @@ async function openTamperedDatabase(t: TestContext): Promise<TamperedLedger> {
     readBodies: () => db.all({ sql: bodiesText, parameters: [] }),
     bytes: (value) => `'\\x${Buffer.from(value).toString('hex')}'::bytea`,
     verify: () => verifyLedger(postgresSource, db),
+    comparePayments: () => comparePayments(db),
   }
 }
 

@@ -8,7 +8,9 @@ import { openThread, type RemoteThread } from '../../rpc/thread.ts'
 import { LedgerMonitor, type MonitoredLedger, type MonitorListener } from './ledger-monitor.ts'
 import { postgresSource } from './postgres-source.ts'
 import { LedgerReader, type LedgerEnd, type LedgerPage } from './ledger-reader.ts'
+import { comparePayments } from './payment-check.ts'
 import { LedgerReplay, type LedgerReport } from './replay.ts'
+import type { Difference } from './row-sums.ts'
 import { openSqliteSnapshots, sqliteSource } from './sqlite-source.ts'
 
 export type { MonitorListener }
@@ -21,11 +23,16 @@ interface VerificationServices {
   readonly ledger: {
     /** Verifies the whole ledger once. */
     verify(location: LedgerLocation): Promise<LedgerReport>
-    /** Reads the whole ledger for the thread that verifies it. */
-    read(location: LedgerLocation): Promise<LedgerEnd>
+    /** Reads the whole ledger for the thread that verifies it, and compares the payments with it. */
+    read(location: LedgerLocation): Promise<ReadLedger>
     /** Verifies new commits now, and scrubs old ones in the background. */
     check(location: LedgerLocation, everyMs: number): void
   }
+}
+
+interface ReadLedger {
+  readonly end: LedgerEnd
+  readonly differences: readonly Difference[]
 }
 
 /** What the thread that reads calls of the one that verifies. */
@@ -129,7 +136,7 @@ const maxPagesAhead = 2
 async function sendLedger(
   { source, openSnapshots }: MonitoredLedger,
   replay: ReplayService,
-): Promise<LedgerEnd> {
+): Promise<ReadLedger> {
   await using snapshots = openSnapshots('sluice verify')
   return await snapshots.read(async (db) => {
     const reader = new LedgerReader(source, null)
@@ -141,7 +148,7 @@ async function sendLedger(
       isLast = page.isLast
     }
     const [end] = await Promise.all([reader.readEnd(db), ...sent])
-    return end
+    return { end, differences: await comparePayments(db) }
   })
 }
 
@@ -154,8 +161,9 @@ async function verifyOnce(location: LedgerLocation): Promise<LedgerReport> {
     },
   }
   const { channel } = startVerification({ replay: service })
-  const end = await channel.proxy('ledger').read(location)
-  return replay.report(end)
+  const { end, differences } = await channel.proxy('ledger').read(location)
+  replay.report(end)
+  return replay.reportWith(differences)
 }
 
 /** Returns the function that checks new commits. */

@@ -22,12 +22,22 @@ export const earlierVersions: number[] = migrations
   .map(({ version }) => version)
   .filter((version) => version < latestVersion)
 
+/** Payments whose credits are not entered yet, refunds that were refused, and disputes that found nothing to take. */
+const consistentPayments = `
+  insert into credit_orders (id, account_id, amount_nanos, source, reason, created_at, entered_at)
+    select 'payment:' || method || ':' || merchant || ':' || transaction_id, account_id, credit_nanos, 'payment', '', 0, null
+      from payments
+    union all select 'bonus:' || order_id, account_id, bonus_nanos, 'bonus', '', 0, null from payments;
+  update payment_refunds set state = 'refused';
+  update payment_disputes set payment_nanos = 0, bonus_nanos = 0`
+
 /** A database with the latest schema, a ledger, and rows in every table. */
 export async function createFilledDatabase(t: TestContext): Promise<DatabaseSync> {
   const { path } = await openServedLedger(t)
   const database = openUnsynced(path)
   t.after(() => database.close())
   await fillTables(database)
+  database.exec(consistentPayments)
   for (const { name } of (await listTables(createReader(database))).filter(
     (each) => each.name !== 'dropped_bills',
   ))
