@@ -44,6 +44,23 @@ describe('Bank transfers', () => {
     assert.equal(await account.balance(), '100')
   })
 
+  test('Completion by hand – needs a transaction, and is in the audit log with who did it', async () => {
+    const account = await server.account()
+    const unpaid = await order(account, '100')
+    const path = `/orders/${unpaid.id}/confirm`
+    const { transaction: _, ...incomplete } = confirmation('100', 'B-0')
+    for (const body of [incomplete, confirmation('100', ''), confirmation('100', ' ')])
+      assert.equal(await expectError(server, 400, ['POST', path, body]), 'transaction')
+    assert.equal(await account.balance(), '0')
+    await confirm(unpaid, confirmation('100', 'B-0'))
+    const audit = await expectResponse<List>(server, 200, ['GET', `/audit?object=${unpaid.id}`])
+    const settled = audit.data.find(({ action }) => action === 'payment.settle')
+    assert.partialDeepStrictEqual(settled, {
+      actor: 'admin-api',
+      detail: { transaction: 'B-0', credit: '100' },
+    })
+  })
+
   test('Another amount – needs a decision: credit what came, or return it', async () => {
     const account = await server.account()
     const [credited, returned] = [await order(account, '100'), await order(account, '100')]

@@ -71,6 +71,18 @@ const settingsCases: MethodCases = {
     }
   },
 
+  'a setting that is blank counts as missing': async ({ contract, provider }) => {
+    for (const blank of ['', ' ', '\t\n']) {
+      for (const name of contract.required) {
+        assert.throws(
+          () => createMethod(contract.create, { ...provider.settings, [name]: blank }),
+          (error: Error) => error.name === 'ConfigError' && error.message.includes(name),
+          `${name} = ${JSON.stringify(blank)}`,
+        )
+      }
+    }
+  },
+
   'the check accepts right credentials and reports wrong ones': async ({ contract, method, provider }) => {
     assert.equal(await method.check(), null)
     await using wrong = createMethod(contract.create, { ...provider.settings, ...contract.wrongSettings })
