@@ -86,7 +86,8 @@ export const alipayCalls: Readonly<Record<string, AlipayCall>> = {
   'alipay.trade.close': (server, content) => {
     const { close } = server.faults
     if (close === 'timeout') throw new NoAnswerError()
-    if (close === 'says-paid') server.pay(field(content, 'out_trade_no'))
+    const order = field(content, 'out_trade_no')
+    if (close === 'says-paid' && server.trades.all.has(order)) server.pay(order)
     const trade = named(server, content)
     server.trades.close(trade)
     return { out_trade_no: trade.order, trade_no: trade.transaction }

@@ -44,7 +44,9 @@ export class EpayServer implements ScriptedProvider {
   /** Calls that the site does not have. */
   readonly missing = new Set<string>()
   ignoresPage = false
-  readonly state = new EpayState()
+  /** How far this clock is ahead. */
+  aheadMs = 0
+  readonly state = new EpayState(() => this.now())
   readonly #version: 1 | 2
   readonly #server: LoopbackServer
 
@@ -57,6 +59,10 @@ export class EpayServer implements ScriptedProvider {
     const server = new EpayServer(version)
     await server.#server.listen()
     return server
+  }
+
+  now(): number {
+    return Date.now() + this.aheadMs
   }
 
   get settings(): Readonly<Record<string, string>> {
@@ -101,7 +107,7 @@ export class EpayServer implements ScriptedProvider {
   notice(id: string, fault?: NoticeFault): ScriptedNotice {
     const order = this.state.orders.get(id)
     if (order === undefined) throw new Error('No such order.')
-    const seconds = Math.floor(Date.now() / 1000)
+    const seconds = Math.floor(this.now() / 1000)
     const shift = { old: -301, future: 301 }[fault as string] ?? 0
     const fields: Fields = {
       pid: order.pid,
@@ -149,7 +155,7 @@ export class EpayServer implements ScriptedProvider {
   /** Errors are unsigned, as at the real sites. */
   #signed(row: Row): Row {
     if (row['code'] !== 0) return row
-    const dated = { ...row, timestamp: String(Math.floor(Date.now() / 1000)) }
+    const dated = { ...row, timestamp: String(Math.floor(this.now() / 1000)) }
     const scalars = Object.entries(dated).filter(([, value]) => typeof value !== 'object')
     const fields = Object.fromEntries(scalars.map(([name, value]) => [name, String(value)]))
     const { query } = this.faults
@@ -162,7 +168,7 @@ export class EpayServer implements ScriptedProvider {
     if (call !== 'mapi.php' && this.#version === 1) {
       if (fields['pid'] !== pid) return { code: -3, msg: '商户ID不存在' }
       if (fields['key'] !== md5Key) return { code: -3, msg: '商户密钥错误' }
-    } else if (!isSigned(fields, this.#version, Date.now())) return { code: -3, msg: '签名校验失败' }
+    } else if (!isSigned(fields, this.#version, this.now())) return { code: -3, msg: '签名校验失败' }
     switch (call) {
       case 'mapi.php':
       case 'api/pay/create':

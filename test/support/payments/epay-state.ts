@@ -89,6 +89,11 @@ export function nextNumber(): string {
 export class EpayState {
   readonly orders = new Map<string, SiteOrder>()
   readonly refunds = new Map<string, SiteRefund>()
+  readonly #now: () => number
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
 
   add(id: string, { type = 'alipay', money = '', notify_url: noticeUrl = '' }: Fields): SiteOrder {
     const order: SiteOrder = this.orders.get(id) ?? {
@@ -96,7 +101,7 @@ export class EpayState {
       tradeNo: nextNumber(),
       type,
       noticeUrl,
-      addedAt: Date.now(),
+      addedAt: this.#now(),
       pid,
       moneyMinor: fen(money),
       paidAt: null,
@@ -111,7 +116,7 @@ export class EpayState {
     const known = this.orders.get(id) ?? this.add(id, { money: yuan(amountMinor ?? 0n) })
     const order = {
       ...known,
-      paidAt: Date.now(),
+      paidAt: this.#now(),
       pid: merchant ?? known.pid,
       moneyMinor: amountMinor ?? known.moneyMinor,
       tradeNo: transaction ?? known.tradeNo,

@@ -140,8 +140,9 @@ export function transactionOf(order: WechatOrder): object {
 function close(server: CalledServer, { body }: WechatCall, name: string): null {
   requireValid((body as { mchid?: unknown }).mchid === mchid)
   if (server.faults.close === 'timeout') throw new NoAnswerError()
+  const order = server.book.find(name)
   if (server.faults.close === 'says-paid') server.pay(name)
-  server.book.close(server.book.find(name))
+  server.book.close(order)
   return null
 }
 
