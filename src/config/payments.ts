@@ -1,5 +1,6 @@
 /** Settings of payments. A method is on once its own settings are complete; `src/payments/` reads them. */
 import {
+  amountText,
   cidrList,
   duration,
   flag,
@@ -29,18 +30,6 @@ const secretText = { ...optionalText, ...secret }
 
 /** A public or private key or certificate: PEM, or base64 without the lines around it. */
 const keyText = { ...secretText, allowed: 'PEM text, or its base64' }
-
-export function amountText(defaultText: string) {
-  return {
-    allowed: 'an amount such as `10` or `0.50`',
-    defaultText,
-    read(text: string | undefined): string {
-      const value = text ?? defaultText
-      if (!/^(?:0|[1-9]\d{0,9})(?:\.\d{1,3})?$/.test(value)) throw new InvalidSettingError()
-      return value
-    },
-  }
-}
 
 function baseUrl(defaultText: string) {
   return {

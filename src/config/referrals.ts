@@ -1,6 +1,5 @@
 /** Settings of referrals: rewards for inviting. They are off until one of the two rewards is set. */
-import { duration, inGroup, InvalidSettingError } from '../lib/setting-types.ts'
-import { amountText } from './payments.ts'
+import { amountText, duration, inGroup, InvalidSettingError } from '../lib/setting-types.ts'
 
 /** In the platform's currency as decimal text: `fixed`, or `percent` of what the payment credits, at most `max`. */
 export interface ReferralReward {

@@ -192,6 +192,19 @@ export function urlList(text: string | undefined): string[] {
   })
 }
 
+/** An amount of money as text, with at most three decimals. */
+export function amountText(defaultText: string) {
+  return {
+    allowed: 'an amount such as `10` or `0.50`',
+    defaultText,
+    read(text: string | undefined): string {
+      const value = text ?? defaultText
+      if (!/^(?:0|[1-9]\d{0,9})(?:\.\d{1,3})?$/.test(value)) throw new InvalidSettingError()
+      return value
+    },
+  }
+}
+
 /** On or off. */
 export function flag(defaultText: '0' | '1') {
   return {

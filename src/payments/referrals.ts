@@ -82,7 +82,7 @@ export function updateReferral(
 }
 
 /** The first payment of an invited account that is large enough fixes the rewards and when they are decided. */
-export function notePayment(config: Config, payment: Payment): Statement[] {
+export function recordReferralPayment(config: Config, payment: Payment): Statement[] {
   const { referralRewardReferrer, referralRewardInvited, referralMinPayment: min } = config
   const { orderId, accountId, creditNanos, settledAt: at } = payment
   const [referrerNanos, invitedNanos] = [referralRewardReferrer, referralRewardInvited].map((reward) =>

@@ -14,7 +14,7 @@ import { insertOrder } from '../../payments/payment-orders.ts'
 import { insertDispute, insertRefund } from '../../payments/payment-refunds.ts'
 import { insertPayment, type Payment } from '../../payments/payments.ts'
 import { referralCodeOf } from '../../payments/referral-codes.ts'
-import { insertReferral, notePayment, recheckReward } from '../../payments/referrals.ts'
+import { insertReferral, recordReferralPayment, recheckReward } from '../../payments/referrals.ts'
 import { stores, type OpenedCredits } from '../credits.fixture.ts'
 import type { Credits } from '../credits.ts'
 import { checkDueReferrals } from './reward-referral.ts'
@@ -101,7 +101,7 @@ export class Referrals {
       payer: null,
       ...fields,
     }
-    await this.db.write(insertOrder(order), insertPayment(payment), ...notePayment(config, payment))
+    await this.db.write(insertOrder(order), insertPayment(payment), ...recordReferralPayment(config, payment))
   }
 
   /** An account that was invited, and has paid. */

@@ -25,7 +25,7 @@ import {
   paymentCreditId,
   type Payment,
 } from '../../payments/payments.ts'
-import { notePayment } from '../../payments/referrals.ts'
+import { recordReferralPayment } from '../../payments/referrals.ts'
 
 /** `settled`: now. `known`: before. `mismatch`, `surplus`: listed for an operator. `foreign`: of another shop. */
 export type SettleOutcome = 'settled' | 'known' | 'mismatch' | 'surplus' | 'foreign'
@@ -176,7 +176,7 @@ function settlementBatch(
     expectChanges(insertPayment(payment), 1),
     insertCreditOrder(paid, at),
     ...(bonusNanos > 0n ? [insertCreditOrder(bonus, at)] : []),
-    ...notePayment(config, payment),
+    ...recordReferralPayment(config, payment),
     insertNotification({
       audience: account,
       kind: 'payment',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { InvalidSettingError } from '../lib/setting-types.ts'
-import { referralSettings } from './referrals.ts'
+import { referralSettings } from '../config/referrals.ts'
 
 const { read, format } = referralSettings.referralRewardReferrer
 
