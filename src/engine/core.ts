@@ -19,6 +19,7 @@ import type { UpstreamHealth } from '../relay/upstreams/upstream-health.ts'
 import type { Authority } from './authority.ts'
 import type { ConfigDelta } from './config-cache.ts'
 import type { Credits } from './credits.ts'
+import type { ChargeListener } from './spend-notifications.ts'
 import type { LedgerReport } from './verification/replay.ts'
 import type { MonitorListener } from './verification/verify-thread.ts'
 import type { WorkerLedger, WorkerLedgerDeps } from './worker-ledger.ts'
@@ -42,6 +43,8 @@ export interface Core {
   readonly health: UpstreamHealth
   /** Writes, with the next commit, the row of a call that had no hold: a rejected one, or one that no caller requested. */
   recordRequest(row: RequestRow): void
+  /** `listener`: the only one. It learns of the charges that this node settles. */
+  listenToCharges(listener: ChargeListener): void
   /** How many holds an earlier process left open; this start has ended them. */
   readonly recoveredHolds: number
   /** A worker's access to the database; `ports` must be transferred to it. */

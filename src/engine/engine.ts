@@ -31,6 +31,7 @@ type EngineParts = Pick<
   | 'credits'
   | 'health'
   | 'recordRequest'
+  | 'listenToCharges'
   | 'openWorkerLedger'
 >
 
@@ -56,6 +57,7 @@ export function createEngine(deps: EngineDeps): Engine {
       credits: new Credits(store, spendNotifications, now),
       health,
       recordRequest: (row) => overflow.record(row),
+      listenToCharges: (listener) => spendNotifications.listen(listener),
       openWorkerLedger: (workerDeps) => new WorkerLedger({ authority, store }, workerDeps),
     },
     async close(drain) {

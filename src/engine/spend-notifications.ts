@@ -32,6 +32,9 @@ interface LastCredit {
   readonly tenth: bigint
 }
 
+/** Learns after each charge what the account has left: its balance less what is held, in nanos. Must return at once. */
+export type ChargeListener = (account: string, availableNanos: bigint) => void
+
 /** One of the three notifications of a cap in a period; `end` 0: the lifetime of a key. */
 interface CapThreshold {
   readonly name: CapName
@@ -85,10 +88,16 @@ export class SpendNotifications {
   readonly #notified = new Set<string>()
   #pending: NotificationInput[] = []
   #timer: NodeJS.Timeout | undefined
+  #onCharged: ChargeListener | null = null
   #writing: Promise<void> = Promise.resolve()
 
   constructor(deps: SpendNotificationsDeps) {
     this.#deps = deps
+  }
+
+  /** Replaces the listener, of which there is one. */
+  listen(onCharged: ChargeListener): void {
+    this.#onCharged = onCharged
   }
 
   /** A request was billed in these periods. */
@@ -98,7 +107,9 @@ export class SpendNotifications {
       const cap = caps[name]
       if (cap !== null) this.#checkCap(name, cap, capKinds[name].end(spender), spender)
     }
-    this.#checkBalance(account, ownerOf(this.#deps.state, accountOwner(account)))
+    const owner = ownerOf(this.#deps.state, accountOwner(account))
+    this.#checkBalance(account, owner)
+    this.#onCharged?.(account, owner.balance - owner.held)
   }
 
   /**

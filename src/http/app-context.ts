@@ -11,6 +11,7 @@ import type { Sealer } from '../lib/encryption.ts'
 import type { BackupService } from '../db/backups.ts'
 import type { Wallet } from '../engine/caller-limits.ts'
 import type { CreditRequest, CreditReceipt } from '../engine/credits.ts'
+import type { AutomaticRechargeServices } from '../engine/payments/automatic-recharge-service.ts'
 import type { PaymentServices } from '../engine/payments/payment-service.ts'
 import type { LedgerReport } from '../engine/verification/replay.ts'
 import type { TestCallResult, UpstreamModels } from '../health/upstream-tests.ts'
@@ -61,6 +62,7 @@ export interface AppContext extends MainThreadServices {
   readonly sealer: Sealer
   readonly backups: BackupService
   readonly payments: PaymentServices
+  readonly automaticRecharges: AutomaticRechargeServices
   /** Limits guessing at sign-in; shared by the whole process. */
   readonly authThrottle: AuthThrottle
   isReady(): boolean

@@ -7,6 +7,7 @@ import { operatorAudience } from '../notifications/notification-kinds.ts'
 import { raiseNotification } from '../notifications/notifications.ts'
 import { parseCidrs } from '../lib/address-guard.ts'
 import { defaultClientBounds, HttpClient } from '../lib/http-client/http-client.ts'
+import { AutomaticRechargeSweep } from './automatic-recharge-sweep.ts'
 import { BackupSchedule } from './backup-schedule.ts'
 import type { Core } from '../engine/core.ts'
 import { HealthChecks } from './health-checks.ts'
@@ -16,6 +17,7 @@ import { AddressMonitor } from './address-monitor.ts'
 import { PaymentChecks } from './payment-checks.ts'
 import { IncidentMonitor, type IncidentFinding } from './incident-monitor.ts'
 import type { BackupRunner } from '../backup/backup-runner.ts'
+import type { AutomaticRechargeService } from '../engine/payments/automatic-recharge-service.ts'
 import type { PaymentService } from '../engine/payments/payment-service.ts'
 import type { AdmissionOutages } from '../health/admission-outage.ts'
 import type { Change } from '../db/change.ts'
@@ -29,6 +31,7 @@ interface JobServices {
   readonly backups: BackupRunner
   readonly outages: AdmissionOutages
   readonly payments: PaymentService
+  readonly automaticRecharges: AutomaticRechargeService
   publishChanges(changes: readonly Change[]): Promise<void>
 }
 
@@ -74,6 +77,9 @@ function createLeaderJobs(config: Config, core: Core, control: JobServices, log:
     }),
     new BackupSchedule({ backups: control.backups, config, db, log }),
     ...(control.payments.hasMethods ? [new PaymentChecks(control.payments, log)] : []),
+    ...(control.automaticRecharges.isOffered
+      ? [new AutomaticRechargeSweep(control.automaticRecharges, log)]
+      : []),
     new AddressMonitor({ db, log, urls: config.publicUrls, everyMs: config.addressCheckMs }),
     new IncidentMonitor({
       db,

@@ -10,9 +10,11 @@ import { newId } from '../lib/ids.ts'
 import type { MethodName, PayInstruction } from './payment-method.ts'
 
 /** An order; amounts are minor units of its currency, or nanos of the platform's. */
-export interface Order extends Omit<RowFields<PaymentOrdersTable>, 'pay'> {
+export interface Order extends Omit<RowFields<PaymentOrdersTable>, 'pay' | 'savesCard' | 'automatic'> {
   /** null: the provider has not answered yet. */
   readonly pay: PayInstruction | null
+  readonly savesCard: boolean
+  readonly automatic: boolean
 }
 
 /** States in which an order can still be paid as planned. */
@@ -27,13 +29,23 @@ export function newOrderId(): string {
 }
 
 function orderOf(row: PaymentOrdersTable): Order {
-  return { ...fieldsOf(row), pay: row.pay === null ? null : (JSON.parse(row.pay) as PayInstruction) }
+  return {
+    ...fieldsOf(row),
+    pay: row.pay === null ? null : (JSON.parse(row.pay) as PayInstruction),
+    savesCard: row.saves_card === 1,
+    automatic: row.automatic === 1,
+  }
 }
 
 const payText = (pay: PayInstruction | null): string | null => (pay === null ? null : JSON.stringify(pay))
 
 export function insertOrder(order: Order): Compilable {
-  const row = rowOf<PaymentOrdersTable>({ ...order, pay: payText(order.pay) })
+  const row = rowOf<PaymentOrdersTable>({
+    ...order,
+    pay: payText(order.pay),
+    savesCard: order.savesCard ? 1 : 0,
+    automatic: order.automatic ? 1 : 0,
+  })
   return sql.insertInto('payment_orders').values(row)
 }
 
@@ -95,12 +107,19 @@ export async function dueOrders(
   return (await db.all(query)).map(orderOf)
 }
 
+interface Ordered {
+  readonly account: string
+  readonly method: MethodName
+  /** Created at or after. */
+  readonly since: number
+  /** Only charges of a saved card. */
+  readonly automaticOnly?: boolean
+}
+
 /** What an account has ordered with a method since a time and may still pay or has paid, in minor units. */
 export async function orderedSince(
   db: Db,
-  account: string,
-  method: MethodName,
-  since: number,
+  { account, method, since, automaticOnly = false }: Ordered,
 ): Promise<bigint> {
   const row = await db.first(
     sql
@@ -109,6 +128,7 @@ export async function orderedSince(
       .where('account_id', '=', account)
       .where('method', '=', method)
       .where('created_at', '>=', since)
+      .where('automatic', '>=', automaticOnly ? 1 : 0)
       .where('state', 'in', ['created', 'pending', 'paid']),
   )
   return row?.total_minor ?? 0n

@@ -148,6 +148,12 @@ export async function receivableOf(db: Db, account: string): Promise<bigint> {
   return rows.reduce((sum, { receivable_nanos: nanos }) => sum + nanos, 0n)
 }
 
+/** Whether a payment of the account is disputed, or its dispute was lost. */
+export async function hasDispute(db: Db, account: string): Promise<boolean> {
+  const query = sql.selectFrom('payment_disputes').select('reference').where('account_id', '=', account)
+  return (await db.first(query.where('state', '!=', 'won').limit(1))) !== undefined
+}
+
 /** What took money of an account back: refunds that count, and disputes that were not won, by the order's id. */
 export async function paybacksOf(
   db: Db,

@@ -42,6 +42,7 @@ export function createAdminHandler(
     fetchModels: (id) => fetchModels(core.catalog, attemptDeps, id),
     backups: control.backups,
     payments: control.payments,
+    automaticRecharges: control.automaticRecharges,
     authThrottle: control.authThrottle,
     isReady: () => core.commits.isAdmitting,
     admissionOutage: () => control.outages.current,

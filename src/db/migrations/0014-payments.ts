@@ -27,6 +27,8 @@ create table payment_orders (
   problem text,
   confirmation text,
   client_key text,
+  saves_card integer not null,
+  automatic integer not null,
   expires_at integer not null,
   next_check_at integer,
   checks integer not null,

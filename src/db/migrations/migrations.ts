@@ -19,6 +19,7 @@ import { promotions } from './0012-promotions.ts'
 import { additions } from './0013-additions.ts'
 import { payments } from './0014-payments.ts'
 import { rechargePromotions } from './0015-recharge-promotions.ts'
+import { automaticRecharge } from './0016-automatic-recharge.ts'
 import { referrals } from './0017-referrals.ts'
 
 export const migrations: readonly Migration[] = [
@@ -37,5 +38,6 @@ export const migrations: readonly Migration[] = [
   ...additions,
   payments,
   rechargePromotions,
+  automaticRecharge,
   referrals,
 ]

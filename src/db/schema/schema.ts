@@ -236,6 +236,7 @@ const tablesOfModules = {
   ledger: ['vouchers', 'credit_orders', 'promotions', 'trial_grants'],
   payments: [
     'payment_orders',
+    'automatic_recharges',
     'recharge_promotions',
     'recharge_bonuses',
     'payments',

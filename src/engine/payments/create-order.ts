@@ -1,6 +1,6 @@
 /** Makes orders: the row first, then the provider. Repeating a call with its `client_key` never makes a second order. */
 import { auditStatement } from '../../db/audit.ts'
-import { expectChanges, writeIfFound } from '../../db/db.ts'
+import { expectChanges, writeIfFound, type Query } from '../../db/db.ts'
 import { isExpectationFailure, isUniqueViolation } from '../../db/store-error.ts'
 import { apiError, invalidField } from '../../errors.ts'
 import { formatMinor, parseMinor } from '../../lib/currency.ts'
@@ -28,6 +28,10 @@ export interface OrderInput {
   /** What the payer pays, in the method's currency. */
   readonly amount: string
   readonly clientKey: string | null
+  /** The payer agrees to save the card for automatic recharges. */
+  readonly savesCard?: boolean
+  /** A saved card is charged; nobody begins the order. */
+  readonly automatic?: boolean
   /** The actor in the audit log. */
   readonly by: string
 }
@@ -45,14 +49,9 @@ export interface OrderQuote {
   readonly bonus: OrderBonus
 }
 
-type QuoteDeps = PaymentDeps & {
-  /** The promotion that applies to a recharge of this account. */
-  readonly bonusFor: (account: string, creditNanos: bigint, at: number) => Promise<OrderBonus>
-}
-
 /** Throws 400 naming the field. */
 export async function quoteOrder(
-  deps: QuoteDeps,
+  deps: PaymentDeps,
   input: Pick<OrderInput, 'account' | 'method' | 'amount'>,
 ): Promise<OrderQuote> {
   const { config, db, platformCurrency } = deps
@@ -86,24 +85,14 @@ function requireWithin({ config }: PaymentDeps, amountMinor: bigint, currency: s
 
 /** Throws 400 naming the field, 409 for a `client_key` of another order, 503 if the provider cannot be reached. */
 export async function createOrder(
-  deps: QuoteDeps,
+  deps: PaymentDeps,
   input: OrderInput,
 ): Promise<{ readonly order: Order; readonly isNew: boolean }> {
-  const { db, config } = deps
   const repeated = await repeatedOrder(deps, input)
   if (repeated !== undefined) return { order: await beginIfOpen(deps, repeated), isNew: false }
-  const quote = await quoteOrder(deps, input)
-  const method = methodForOrder(deps, input.method)
-  const now = deps.now()
-  const ordered = await orderedSince(db, input.account, method.name, now - day)
-  if (ordered + quote.amountMinor > parseMinor(config.paymentMaxDay, method.currency))
-    throw invalidField(
-      'amount',
-      `exceeds the maximum of ${config.paymentMaxDay} ${method.currency} in 24 hours`,
-    )
-  const order = orderOf(deps, method, { input, quote, now })
+  const { order, bonus } = await prepareOrder(deps, input)
   try {
-    const written = await writeOrder(deps, order, quote.bonus)
+    const written = await writeOrder(deps, order, bonus)
     return { order: await beginIfOpen(deps, written), isNew: true }
   } catch (error) {
     if (!isUniqueViolation(error, 'payment_orders.account_id')) throw error
@@ -113,18 +102,47 @@ export async function createOrder(
   }
 }
 
-/** Writes the order with its bonus, or without one if another order has taken what was left of the budget. */
-async function writeOrder({ db }: PaymentDeps, order: Order, bonus: OrderBonus): Promise<Order> {
+/** The order, not yet written, and its bonus. Throws 400 naming the field. */
+export async function prepareOrder(
+  deps: PaymentDeps,
+  input: OrderInput,
+): Promise<{ readonly order: Order; readonly bonus: OrderBonus }> {
+  const { db, config } = deps
+  const quote = await quoteOrder(deps, input)
+  const method = methodForOrder(deps, input.method)
+  if (input.savesCard === true && method.savedCards === undefined)
+    throw invalidField('saves_card', 'is not possible with this method')
+  const now = deps.now()
+  const since = now - day
+  const ordered = await orderedSince(db, { account: input.account, method: method.name, since })
+  if (ordered + quote.amountMinor > parseMinor(config.paymentMaxDay, method.currency))
+    throw invalidField(
+      'amount',
+      `exceeds the maximum of ${config.paymentMaxDay} ${method.currency} in 24 hours`,
+    )
+  return { order: orderOf(deps, method, { input, quote, now }), bonus: quote.bonus }
+}
+
+/**
+ * Writes the order with its bonus, or without one if another order has taken what was left of the budget. `extra` follows
+ * the order in its batch.
+ */
+export async function writeOrder(
+  { db }: PaymentDeps,
+  order: Order,
+  bonus: OrderBonus,
+  extra: readonly Query[] = [],
+): Promise<Order> {
   const { id, accountId: account, method, currency, orderedBy } = order
   const amount = formatMinor(order.amountMinor, currency)
   const audit = auditStatement(orderedBy, 'payment-order.create', id, { account, method, amount, currency })
   try {
-    await db.write(expectChanges(insertOrder(order), 1), ...bonus.reserve(order), audit)
+    await db.write(expectChanges(insertOrder(order), 1), ...extra, ...bonus.reserve(order), audit)
     return order
   } catch (error) {
     if (!isExpectationFailure(error)) throw error
     const withoutBonus = { ...order, bonusNanos: 0n, promotionId: null }
-    await db.write(expectChanges(insertOrder(withoutBonus), 1), audit)
+    await db.write(expectChanges(insertOrder(withoutBonus), 1), ...extra, audit)
     return withoutBonus
   }
 }
@@ -136,7 +154,7 @@ interface NewOrder {
 }
 
 function orderOf({ config }: PaymentDeps, method: PaymentMethod, { input, quote, now }: NewOrder): Order {
-  const { account, clientKey, by } = input
+  const { account, clientKey, savesCard = false, automatic = false, by } = input
   const { bonus, method: name, ...amounts } = quote
   const expiresAt = now + method.lifetimeMs(config.paymentExpiryMs)
   return {
@@ -155,6 +173,8 @@ function orderOf({ config }: PaymentDeps, method: PaymentMethod, { input, quote,
     problem: null,
     confirmation: null,
     clientKey,
+    savesCard,
+    automatic,
     expiresAt,
     nextCheckAt: nextCheckOf({ createdAt: now, expiresAt }, now),
     checks: 0,
@@ -174,13 +194,14 @@ function productOf({ products }: PaymentMethod, product: string | null): string 
 }
 
 async function repeatedOrder({ db }: PaymentDeps, input: OrderInput): Promise<Order | undefined> {
-  const { account, clientKey, method, amount } = input
+  const { account, clientKey, method, amount, savesCard = false } = input
   if (clientKey === null) return undefined
   const order = await orderByClientKey(db, account, clientKey)
   if (order === undefined) return undefined
-  const isSame = order.method === method && order.amountMinor === parseMinor(amount, order.currency, 'amount')
+  const amountMinor = parseMinor(amount, order.currency, 'amount')
+  const isSame = order.method === method && order.amountMinor === amountMinor && order.savesCard === savesCard
   if (isSame) return order
-  const message = 'This client_key was already used for an order with another method or amount.'
+  const message = 'This client_key was already used for another order.'
   throw apiError('conflict', { param: 'client_key', message })
 }
 

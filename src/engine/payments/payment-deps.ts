@@ -7,6 +7,7 @@ import type { MethodName, PaymentMethod, ProviderOrder } from '../../payments/pa
 import type { PaymentMethods } from '../../payments/payment-methods.ts'
 import type { Wallet } from '../caller-limits.ts'
 import type { Credits } from '../credits.ts'
+import type { OrderBonus } from './order-bonus.ts'
 import type { SettleDeps } from './settle-order.ts'
 
 export interface PaymentDeps extends SettleDeps {
@@ -15,7 +16,9 @@ export interface PaymentDeps extends SettleDeps {
   readonly publicUrl: string
   readonly log: Log
   readonly credits: Pick<Credits, 'takeBack' | 'enterWithId'>
-  readonly wallet: (account: string) => Promise<Pick<Wallet, 'held'>>
+  readonly wallet: (account: string) => Promise<Pick<Wallet, 'balance' | 'held'>>
+  /** The promotion that applies to a recharge of this account. */
+  readonly bonusFor: (account: string, creditNanos: bigint, at: number) => Promise<OrderBonus>
   /** Resolves when every thread has applied the changes. */
   readonly publishChanges: (changes: readonly Change[]) => Promise<void>
 }
@@ -41,7 +44,18 @@ export function providerOrderOf(
   order: Order,
   transaction: string | null = null,
 ): ProviderOrder {
-  const { id, method, product, amountMinor, currency, createdAt, expiresAt, reference } = order
+  const {
+    id,
+    method,
+    product,
+    amountMinor,
+    currency,
+    createdAt,
+    expiresAt,
+    savesCard,
+    automatic,
+    reference,
+  } = order
   return {
     id,
     product,
@@ -52,6 +66,8 @@ export function providerOrderOf(
     expiresAt,
     noticeUrl: method === 'bank' ? null : `${publicUrl}/api/payments/${method}/notice`,
     returnUrl: `${publicUrl}/console/billing/orders/${id}`,
+    savesCard,
+    automatic,
     reference,
     transaction,
   }

@@ -22,10 +22,10 @@ import { confirmOrder, type ReceivedTransfer } from './confirm-order.ts'
 import { createOrder, quoteOrder, type OrderInput, type OrderQuote } from './create-order.ts'
 import { DailyReconciliation } from './daily-reconciliation.ts'
 import { inTurn } from './in-turn.ts'
-import { bonusFor } from './order-bonus.ts'
 import type { PaymentDeps } from './payment-deps.ts'
 import { reconcile, type ReconcileInput } from './reconcile.ts'
 import { decideDifference, type DifferenceDecision } from './resolve-difference.ts'
+import { receiveCardRemoval } from './recharge-consent.ts'
 import { receiveDispute } from './receive-dispute.ts'
 import { checkDueRefunds, receiveRefund } from './receive-refund.ts'
 import {
@@ -53,6 +53,8 @@ export interface MethodStatus {
   readonly minMinor: bigint
   readonly maxMinor: bigint
   readonly fee: PaymentFee | null
+  /** Whether a card can be saved for automatic recharges. */
+  readonly savesCards: boolean
   readonly checkedAt: number | null
   /** Why it is not offered, or null. */
   readonly problem: string | null
@@ -125,6 +127,10 @@ export class PaymentService implements PaymentServices {
         await receiveDispute(deps, method, reference)
         return 'accepted'
       },
+      onCardRemoved: async (method, removed) => {
+        await receiveCardRemoval(deps, method, removed)
+        return 'accepted'
+      },
     })
   }
 
@@ -151,6 +157,7 @@ export class PaymentService implements PaymentServices {
       minMinor: parseMinor(config.paymentMin, currency),
       maxMinor: parseMinor(config.paymentMax, currency),
       fee,
+      savesCards: method.savedCards !== undefined,
       checkedAt: at,
       problem: problem ?? noRate,
     }
@@ -176,21 +183,12 @@ export class PaymentService implements PaymentServices {
   }
 
   async preview(input: Pick<OrderInput, 'account' | 'method' | 'amount'>): Promise<OrderPreview> {
-    const { bonus, ...quote } = await quoteOrder(this.#bonusDeps, input)
+    const { bonus, ...quote } = await quoteOrder(this.#deps, input)
     return { ...quote, bonusNanos: bonus.nanos }
   }
 
   createOrder(input: OrderInput): Promise<{ readonly order: Order; readonly isNew: boolean }> {
-    return createOrder(this.#bonusDeps, input)
-  }
-
-  get #bonusDeps() {
-    const { db } = this.#deps
-    return {
-      ...this.#deps,
-      bonusFor: (account: string, creditNanos: bigint, at: number) =>
-        bonusFor(db, { account, creditNanos, at }),
-    }
+    return createOrder(this.#deps, input)
   }
 
   async checkOrder(id: string, by: string): Promise<Order> {

@@ -28,6 +28,7 @@ const readWithinMs = 3000
 export interface NoticeHandlers {
   onRefund(method: MethodName, subject: NoticeSubject & { kind: 'refund' }): Promise<NoticeOutcome>
   onDispute(method: MethodName, reference: string): Promise<NoticeOutcome>
+  onCardRemoved(method: MethodName, removed: NoticeSubject & { kind: 'card-removed' }): Promise<NoticeOutcome>
 }
 
 export class NoticeReceiver {
@@ -73,6 +74,7 @@ export class NoticeReceiver {
       case 'dispute':
         return this.#handlers.onDispute(method, subject.reference)
       case 'card-removed':
+        return this.#handlers.onCardRemoved(method, subject)
       case 'other':
         return Promise.resolve('accepted')
     }

@@ -5,7 +5,7 @@
  */
 import type { Config } from '../../config.ts'
 import { auditStatement } from '../../db/audit.ts'
-import { expectChanges, type Db } from '../../db/db.ts'
+import { expectChanges, type Db, type Query } from '../../db/db.ts'
 import type { Statement } from '../../db/statement.ts'
 import { isExpectationFailure, isUniqueViolation } from '../../db/store-error.ts'
 import { creditOrderById, insertCreditOrder } from '../../ledger/credits/credit-orders.ts'
@@ -14,6 +14,7 @@ import { formatAmount } from '../../lib/money.ts'
 import { operatorAudience } from '../../notifications/notification-kinds.ts'
 import { insertNotification } from '../../notifications/notifications.ts'
 import type { DifferenceKind } from '../../db/schema/schema.ts'
+import { saveCard } from '../../payments/automatic-recharges.ts'
 import { insertDifference } from '../../payments/differences.ts'
 import { orderById, unpaidStates, updateOrder, type Order } from '../../payments/payment-orders.ts'
 import { releaseBonus, type SettledBonus } from '../../payments/recharge-bonuses.ts'
@@ -81,6 +82,7 @@ export async function settleOrder(deps: SettleDeps, settlement: Settlement): Pro
           payment,
         ),
         ...bonus.statements,
+        ...cardStatements(order, facts, payment.settledAt),
       )
     } catch (error) {
       // Another call was faster, here or at another node: look again.
@@ -193,6 +195,11 @@ function settlementBatch(
     }),
     auditStatement(payment.settledBy, 'payment.settle', order.id, detail),
   ]
+}
+
+/** The card of a payer who agreed to save it. */
+function cardStatements(order: Order, { savedCard }: PaymentFacts, at: number): Query[] {
+  return order.savesCard && savedCard !== null ? [saveCard(order, savedCard, at)] : []
 }
 
 /** An operator has credited this payment by a decision about a difference: the order is not settled any more. */

@@ -85,6 +85,7 @@ const withoutLedger = {
   metrics: unavailable,
   backups: noBackups,
   payments: noPayments,
+  automaticRecharges: { consent: unavailable, switchOff: unavailable, removeCard: unavailable },
 }
 
 /** Serves on a free port until the test ends. Resolves to the base URL of the admin API. */

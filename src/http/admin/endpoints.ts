@@ -13,6 +13,7 @@ import { accountEndpoints } from './accounts/accounts.ts'
 import { creditEndpoints } from './money/credits.ts'
 import { keyEndpoints } from './accounts/keys.ts'
 import { voucherEndpoints } from './money/vouchers.ts'
+import { automaticRechargeEndpoints } from './money/automatic-recharges.ts'
 import { paymentOrderEndpoints } from './money/payment-orders.ts'
 import { paymentDifferenceEndpoints } from './money/payment-differences.ts'
 import { paymentRefundEndpoints } from './money/payment-refunds.ts'
@@ -56,6 +57,7 @@ export const adminEndpoints = [
   ...keyEndpoints,
   ...voucherEndpoints,
   ...paymentOrderEndpoints,
+  ...automaticRechargeEndpoints,
   ...paymentDifferenceEndpoints,
   ...paymentRefundEndpoints,
   ...promotionEndpoints,

@@ -31,6 +31,7 @@ export const orderSchema = z
     fee: money.meta({ description: 'The part of the amount that is not credited.' }),
     credit: money.meta({ description: 'What is credited, in the platform’s currency.' }),
     bonus: money.meta({ description: 'What a promotion adds, in the platform’s currency.' }),
+    automatic: z.boolean().meta({ description: 'An automatic recharge: a saved card is charged.' }),
     pay: payInstruction.nullable().meta({ description: 'null: the provider has not answered yet.' }),
     problem: z.string().nullable().meta({ description: 'Why the provider refused the order.' }),
     created_at: time,
@@ -55,6 +56,7 @@ export function serializeOrder(order: Order, transaction: string | null): Paymen
     fee: formatMinor(order.feeMinor, currency),
     credit: formatAmount(order.creditNanos),
     bonus: formatAmount(order.bonusNanos),
+    automatic: order.automatic,
     pay: order.pay,
     problem: order.problem,
     created_at: formatTime(order.createdAt),
@@ -78,6 +80,7 @@ export const methodSchema = z
       .object({ percent: z.string(), fixed: money })
       .nullable()
       .meta({ description: 'In percent of the amount, and in the method’s currency.' }),
+    saves_cards: z.boolean().meta({ description: 'Whether a card can be saved for automatic recharges.' }),
   })
   .openapi('PaymentMethod')
 export type PaymentMethodJson = z.infer<typeof methodSchema>
@@ -94,6 +97,7 @@ export function serializeMethod(status: MethodStatus): PaymentMethodJson {
     min: formatMinor(status.minMinor, currency),
     max: formatMinor(status.maxMinor, currency),
     fee: fee && { percent: formatFactor(fee.percentPpm * 100), fixed: fee.fixed },
+    saves_cards: status.savesCards,
   }
 }
 
@@ -108,6 +112,7 @@ export function unconfiguredMethod(method: PaymentMethodJson['method']): Payment
     min: null,
     max: null,
     fee: null,
+    saves_cards: false,
   }
 }
 

@@ -97,6 +97,36 @@ const texts = {
     'The first payment has cleared, and the reward was added to your balance.',
     '您获得了 {amount} {currency} 邀请奖励',
     '首次付款已满足条件，奖励已存入您的余额。',
+    ),
+  recharge_declined: bilingual(
+    'The automatic recharge of {amount} {currency} failed',
+    'The card ending in {card} was declined. The next attempt is at {next_at:time}. To recharge now: {url}',
+    '自动充值 {amount} {currency} 失败',
+    '尾号 {card} 的银行卡扣款被拒，下次扣款时间为 {next_at:time}。立即充值：{url}',
+  ),
+  recharge_paused: bilingual(
+    'Automatic recharge is paused',
+    'The card ending in {card} could not be charged. Check the settings of automatic recharge, or recharge yourself: {url}',
+    '自动充值已暂停',
+    '无法向尾号 {card} 的银行卡扣款。请检查自动充值设置，或手动充值：{url}',
+  ),
+  recharge_needs_payer: bilingual(
+    'Your bank asks you to confirm the recharge of {amount} {currency}',
+    'The card ending in {card} cannot be charged without you, so automatic recharge is paused. Recharge here: {url}',
+    '充值 {amount} {currency} 需要您本人确认',
+    '发卡行要求持卡人验证，尾号 {card} 的银行卡无法自动扣款，自动充值已暂停。请前往充值：{url}',
+  ),
+  recharge_card_removed: bilingual(
+    'Automatic recharge is off',
+    'The card ending in {card} is no longer saved. To recharge, and to save another card: {url}',
+    '自动充值已关闭',
+    '尾号 {card} 的银行卡已移除。如需充值或重新绑卡，请前往：{url}',
+  ),
+  recharge_limit_reached: bilingual(
+    'The monthly limit of automatic recharge is reached',
+    'Another {amount} {currency} would exceed the limit of {limit} {currency}. Automatic recharge goes on at {next_at:time}. To recharge now: {url}',
+    '自动充值已达每月上限',
+    '再充值 {amount} {currency} 将超出每月上限 {limit} {currency}，自动充值将于 {next_at:time} 恢复。立即充值：{url}',
   ),
   payment_difference: bilingual(
     'A payment by {method} was not credited',

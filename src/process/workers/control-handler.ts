@@ -9,6 +9,9 @@ import { LoginThrottle } from '../../limits/login-throttle.ts'
 import { BackupRunner } from '../../backup/backup-runner.ts'
 import type { Core } from '../../engine/core.ts'
 import { CreditService } from '../../engine/credit-service.ts'
+import { AutomaticRechargeService } from '../../engine/payments/automatic-recharge-service.ts'
+import { bonusFor } from '../../engine/payments/order-bonus.ts'
+import type { PaymentDeps } from '../../engine/payments/payment-deps.ts'
 import { PaymentService } from '../../engine/payments/payment-service.ts'
 import { publicUrlOf } from '../../http/public-urls.ts'
 import { bonusAtSettlement } from '../../payments/recharge-bonuses.ts'
@@ -37,6 +40,7 @@ export class ControlHandler {
   readonly #deps: ControlHandlerDeps
   readonly creditService: CreditService
   readonly payments: PaymentService
+  readonly automaticRecharges: AutomaticRechargeService
   readonly backups: BackupRunner
   readonly authThrottle: AuthThrottle
   readonly outages: AdmissionOutages
@@ -65,11 +69,16 @@ export class ControlHandler {
       loginThrottle,
       publishChanges: (changes) => this.publishChanges(changes),
     })
-    this.payments = this.#createPayments(deps)
+    const paymentDeps = this.#paymentDepsOf(deps)
+    this.payments = new PaymentService(paymentDeps)
+    const automaticRecharges = new AutomaticRechargeService(paymentDeps)
+    this.automaticRecharges = automaticRecharges
+    if (automaticRecharges.isOffered)
+      core.listenToCharges((account, available) => automaticRecharges.onCharged(account, available))
   }
 
-  #createPayments({ core, config, log }: ControlHandlerDeps): PaymentService {
-    return new PaymentService({
+  #paymentDepsOf({ core, config, log }: ControlHandlerDeps): PaymentDeps {
+    return {
       db: core.store.db,
       config,
       log,
@@ -81,14 +90,17 @@ export class ControlHandler {
       wallet: async (account) => core.authority.wallet(account, null),
       publishChanges: (changes) => this.publishChanges(changes),
       applyCreditOrder: (id) => this.creditService.applyOrder(id),
+      bonusFor: (account, creditNanos, at) => bonusFor(core.store.db, { account, creditNanos, at }),
       bonusAtSettlement: (order, isAsOrdered) => bonusAtSettlement(core.store.db, order, isAsOrdered),
-    })
+    }
   }
 
   /** Ends the calls of payment providers: what they were about is asked again after the next start. */
   async closePayments(): Promise<void> {
     this.payments.stop()
+    const attempts = this.automaticRecharges.stop()
     await this.#providers.http[Symbol.asyncDispose]()
+    await attempts
   }
 
   /** What handlers call, on this thread or another one. */

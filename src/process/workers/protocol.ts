@@ -2,6 +2,7 @@
 import type { Config } from '../../config.ts'
 import type { DbAccess } from '../../db/open-db.ts'
 import type { RouteMaximumsTable } from '../../db/schema/schema.ts'
+import type { AutomaticRechargeServices } from '../../engine/payments/automatic-recharge-service.ts'
 import type { PaymentServices } from '../../engine/payments/payment-service.ts'
 import type { BackupService } from '../../db/backups.ts'
 import type { DataKeys } from '../../lib/encryption.ts'
@@ -39,6 +40,7 @@ export interface MainServices {
   readonly control: MainThreadServices
   readonly backups: BackupService
   readonly payments: PaymentServices
+  readonly automaticRecharges: AutomaticRechargeServices
   readonly authThrottle: AuthThrottle
   readonly health: HealthService
   readonly relay: RelayService

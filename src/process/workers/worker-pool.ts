@@ -148,6 +148,7 @@ export class WorkerPool {
       control: control.services,
       backups: control.backups,
       payments: control.payments,
+      automaticRecharges: control.automaticRecharges,
       authThrottle: control.authThrottle,
       health: core.health.service,
       reportSlots: this.#reportSlots.forHolder(ledger),

@@ -134,6 +134,7 @@ function createAppContext(context: WorkerContext, relay: RelayDeps, nodeState: (
         : memoizeFor(freshnessCacheMs, () => main.isCurrent()),
     backups: channel.proxy('backups'),
     payments: channel.proxy('payments'),
+    automaticRecharges: channel.proxy('automaticRecharges'),
     authThrottle: channel.proxy('authThrottle'),
     testUpstream: (id, model) => testUpstream(catalog, relay, id, model),
     fetchModels: (id) => fetchModels(catalog, relay, id),

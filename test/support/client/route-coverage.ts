@@ -22,6 +22,8 @@ export const coveredElsewhere: Readonly<Record<string, string>> = {
   'PATCH /promotions/x': 'test/e2e/money/promotions.test.ts',
   'POST /accounts/x/vouchers': 'test/e2e/money/vouchers-and-refunds.test.ts',
   'POST /vouchers/x/revoke': 'test/e2e/money/vouchers-and-refunds.test.ts',
+  'GET /accounts/x/auto-recharge': 'test/e2e/money/automatic-recharge.test.ts',
+  'DELETE /accounts/x/auto-recharge': 'test/e2e/money/automatic-recharge.test.ts',
   'GET /payment-methods': 'test/e2e/money/payments.test.ts',
   'POST /accounts/x/orders': 'test/e2e/money/payments.test.ts',
   'GET /orders': 'test/e2e/money/payment-decisions.test.ts',

@@ -43,6 +43,10 @@ export interface PaymentOrdersTable {
   confirmation: string | null
   /** Makes repeated calls one order; unique per account. */
   client_key: string | null
+  /** The payer agreed to save the card for automatic recharges. */
+  saves_card: 0 | 1
+  /** The relay charges a saved card. */
+  automatic: 0 | 1
   expires_at: number
   /** null: nothing is left to ask. */
   next_check_at: number | null
@@ -184,7 +188,41 @@ export interface RechargeBonusesTable {
   state: 'reserved' | 'granted' | 'released'
 }
 
+/** One row per account: what its person has consented to, the saved card, and the order in flight. */
+export interface AutomaticRechargesTable {
+  account_id: string
+  /** `on` and `paused` require consent and a card. `off` with a consent: a card is still missing. */
+  state: 'off' | 'on' | 'paused'
+  method: MethodName
+  /** Of the amount and the monthly limit. */
+  currency: string
+  threshold_nanos: bigint | null
+  amount_minor: bigint | null
+  monthly_limit_minor: bigint | null
+  /** The version of the text that was shown; null: no consent. */
+  consent_version: string | null
+  consented_at: number | null
+  consented_by: string | null
+  /** Where the card is saved. */
+  merchant: string | null
+  card_customer: string | null
+  card_id: string | null
+  card_last_four: string | null
+  /** Why the last attempt failed, or why it is not on. */
+  problem: string | null
+  /** Declined attempts in a row. */
+  failures: number
+  /** null: as soon as the threshold is passed. */
+  next_attempt_at: number | null
+  last_attempt_at: number | null
+  /** The order in flight. */
+  order_id: string | null
+  created_at: number
+  updated_at: number
+}
+
 export interface PaymentTables {
+  automatic_recharges: AutomaticRechargesTable
   recharge_promotions: RechargePromotionsTable
   recharge_bonuses: RechargeBonusesTable
   payment_orders: PaymentOrdersTable

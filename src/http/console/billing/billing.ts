@@ -7,6 +7,7 @@ import { decodeCursor, encodeCursor, parseOptionalAmount } from '../../api/json-
 import { readWallet, wallet } from '../../api/wallet.ts'
 import { capsInput, money, pageFields, pageOf } from '../../api/json-schemas.ts'
 import { entrySchema, serializeCredit, serializeEntry } from '../../api/entries.ts'
+import { automaticRechargeEndpoints } from './automatic-recharge.ts'
 import { orderEndpoints } from './payment-orders.ts'
 import { refundEndpoints } from './payment-refunds.ts'
 import { statementEndpoints } from './statements.ts'
@@ -79,6 +80,7 @@ export const billingEndpoints = {
     },
   }),
   ...orderEndpoints,
+  ...automaticRechargeEndpoints,
   ...refundEndpoints,
   ...statementEndpoints,
 }

@@ -83,12 +83,22 @@ export const orderEndpoints = {
     },
   }),
   createOrder: customer.post('/billing/orders', {
-    body: z.strictObject(orderFields),
+    body: z.strictObject({
+      ...orderFields,
+      /** The payer agrees to save the card for automatic recharges. */
+      saves_card: z.boolean().optional(),
+    }),
     response: ownOrderSchema,
     async handle(context) {
       const { ctx, accountId, by, body } = context
-      const { method, product = null, amount, client_key: clientKey = null } = body
-      const input = { account: accountId, method, product, amount, clientKey, by }
+      const {
+        method,
+        product = null,
+        amount,
+        client_key: clientKey = null,
+        saves_card: savesCard = false,
+      } = body
+      const input = { account: accountId, method, product, amount, clientKey, savesCard, by }
       return orderJson(context, (await ctx.payments.createOrder(input)).order)
     },
   }),

@@ -1,0 +1,133 @@
+/** Automatic recharges over a real store and the scripted Stripe, with a clock and a balance that tests set. */
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { openStripe, type OpenStripe } from '../../../test/support/payments/open-stripe.ts'
+import { readConfig } from '../../config.ts'
+import type { Db } from '../../db/db.ts'
+import { openTemporaryDb } from '../../db/store.fixture.ts'
+import { insertAccounts } from '../../ledger/credits/accounts.fixture.ts'
+import { creditOrderById } from '../../ledger/credits/credit-orders.ts'
+import { createLog } from '../../lib/log.ts'
+import { listNotifications } from '../../notifications/notifications.ts'
+import {
+  automaticRechargeOf,
+  consentVersion,
+  type AutomaticRecharge,
+} from '../../payments/automatic-recharges.ts'
+import { listOrders, type Order } from '../../payments/payment-orders.ts'
+import { bonusAtSettlement } from '../../payments/recharge-bonuses.ts'
+import { AutomaticRechargeService } from './automatic-recharge-service.ts'
+import { checkOrder } from './check-order.ts'
+import { createOrder } from './create-order.ts'
+import { bonusFor } from './order-bonus.ts'
+import type { PaymentDeps } from './payment-deps.ts'
+
+export const account = 'acc_one'
+export const yuan = 1_000_000_000n
+
+export interface OpenRecharges {
+  readonly db: Db
+  readonly deps: PaymentDeps
+  readonly stripe: OpenStripe['provider']
+  readonly clock: { now: number }
+  readonly wallet: { balance: bigint; held: bigint }
+  readonly service: AutomaticRechargeService
+}
+
+const unused = (): Promise<never> => Promise.reject(new Error('Not used by automatic recharges'))
+
+/** `now`: the first time of the clock. */
+export async function openRecharges(t: TestContext, now = Date.now()): Promise<OpenRecharges> {
+  const db = await openTemporaryDb(t)
+  await insertAccounts(db, account)
+  const { method, provider, clock, ...open } = await openStripe()
+  t.after(() => open[Symbol.asyncDispose]())
+  clock.now = now
+  const wallet = { balance: 0n, held: 0n }
+  const entered = new Set<string>()
+  const deps: PaymentDeps = {
+    db,
+    config: readConfig({}),
+    log: createLog('silent'),
+    methods: new Map([['stripe', method]]),
+    platformCurrency: 'CNY',
+    publicUrl: 'https://relay.example',
+    now: () => clock.now,
+    credits: { takeBack: unused, enterWithId: unused },
+    wallet: () => Promise.resolve({ ...wallet }),
+    publishChanges: () => Promise.resolve(),
+    async applyCreditOrder(id) {
+      const order = await creditOrderById(db, id)
+      if (order !== undefined && !entered.has(id)) wallet.balance += order.amountNanos
+      entered.add(id)
+    },
+    bonusFor: (of, creditNanos, at) => bonusFor(db, { account: of, creditNanos, at }),
+    bonusAtSettlement: (order, isAsOrdered) => bonusAtSettlement(db, order, isAsOrdered),
+  }
+  return { db, deps, stripe: provider, clock, wallet, service: new AutomaticRechargeService(deps) }
+}
+
+/** The payer pays an ordinary order of 10, whose id it returns, and agrees to save the card. */
+export async function saveCard({ deps, stripe }: OpenRecharges): Promise<string> {
+  const { order } = await createOrder(deps, {
+    account,
+    method: 'stripe',
+    product: null,
+    amount: '10',
+    clientKey: null,
+    savesCard: true,
+    by: 'person:one',
+  })
+  stripe.pay(order.id)
+  assert.equal(await checkOrder(deps, order, 'poller'), 'settled')
+  return order.id
+}
+
+/** Below 8, recharge by 20, at most 50 in a month. */
+export function consent({ service }: OpenRecharges, changes: object = {}): Promise<void> {
+  const amounts = { threshold: '8', amount: '20', monthlyLimit: '50' }
+  return service.consent({ account, ...amounts, consentVersion, by: 'person:one', ...changes })
+}
+
+/** A saved card, a consent, and a balance of 5. */
+export async function openLow(t: TestContext, now?: number): Promise<OpenRecharges> {
+  const open = await openRecharges(t, now)
+  await saveCard(open)
+  await consent(open)
+  open.wallet.balance = 5n * yuan
+  return open
+}
+
+export async function read({ db }: OpenRecharges): Promise<AutomaticRecharge> {
+  const recharge = await automaticRechargeOf(db, account)
+  assert.ok(recharge)
+  return recharge
+}
+
+/** Oldest first. */
+export async function automaticOrders({ db }: OpenRecharges): Promise<Order[]> {
+  const { data } = await listOrders(db, { account }, { limit: 100 })
+  return data.filter(({ automatic }) => automatic).toReversed()
+}
+
+/** What Stripe charged the saved card, by order. */
+export function charges({ stripe }: OpenRecharges): string[] {
+  return stripe.state.intents
+    .filter(({ isAutomatic, status }) => isAutomatic && status === 'succeeded')
+    .map(({ order }) => order ?? '')
+}
+
+/** The codes of the account's notifications about automatic recharge, oldest first. */
+export async function notified({ db }: OpenRecharges): Promise<string[]> {
+  const { data } = await listNotifications(db, { audience: account }, { limit: 100 })
+  return data
+    .map(({ code }) => String(code))
+    .filter((code) => code.startsWith('recharge_'))
+    .toReversed()
+}
+
+/** Lets time pass, and the leader make a round. */
+export async function sweepAfter({ clock, service }: OpenRecharges, ms: number): Promise<void> {
+  clock.now += ms
+  await service.sweep()
+}

@@ -1,0 +1,179 @@
+/**
+ * Automatic recharges: one row per account, with what its person has consented to, the saved card and the order in flight.
+ * Statements are for the batches of `engine/payments/`.
+ */
+import type { Compilable } from 'kysely'
+import { expectChanges, type Db, type Query } from '../db/db.ts'
+import { columnsOf, fieldsOf, type RowFields } from '../db/row-fields.ts'
+import { sql, type AutomaticRechargesTable } from '../db/schema/schema.ts'
+import type { MethodName, SavedCard } from './payment-method.ts'
+import type { Order } from './payment-orders.ts'
+
+/** The version of the text to which a person consents. The console has the text itself, in both languages. */
+export const consentVersion = '2026-11-28'
+
+/** A new order is made at the earliest so long after the last one. */
+const minIntervalMs = 600_000
+
+export type AutomaticRecharge = RowFields<AutomaticRechargesTable>
+
+export async function automaticRechargeOf(db: Db, account: string): Promise<AutomaticRecharge | undefined> {
+  const row = await db.first(recharges().where('account_id', '=', account))
+  return row && fieldsOf(row)
+}
+
+const recharges = () => sql.selectFrom('automatic_recharges').selectAll()
+
+/** Those that may make an order now, if their balance is below their threshold. */
+export async function dueRecharges(db: Db, now: number, account?: string): Promise<AutomaticRecharge[]> {
+  const query = recharges()
+    .where((build) => build.and(columnsOf<AutomaticRechargesTable>({ accountId: account })))
+    .where('state', '=', 'on')
+    .where('order_id', 'is', null)
+    .where((build) => build.or([build('next_attempt_at', 'is', null), build('next_attempt_at', '<=', now)]))
+    .where((build) =>
+      build.or([build('last_attempt_at', 'is', null), build('last_attempt_at', '<=', now - minIntervalMs)]),
+    )
+  return (await db.all(query)).map(fieldsOf)
+}
+
+/** Those whose last order is not accounted for. */
+export async function rechargesInFlight(db: Db): Promise<AutomaticRecharge[]> {
+  return (await db.all(recharges().where('order_id', 'is not', null))).map(fieldsOf)
+}
+
+/** Those with this card, or with any card of this customer. */
+export async function rechargesWithCard(
+  db: Db,
+  method: MethodName,
+  { customer, card }: { readonly customer: string; readonly card: string | null },
+): Promise<AutomaticRecharge[]> {
+  let query = recharges().where('method', '=', method).where('card_customer', '=', customer)
+  if (card !== null) query = query.where('card_id', '=', card)
+  return (await db.all(query)).map(fieldsOf)
+}
+
+export function cardOf(recharge: AutomaticRecharge): SavedCard | null {
+  const { cardCustomer: customer, cardId: card, cardLastFour: lastFour } = recharge
+  return customer === null || card === null || lastFour === null ? null : { customer, card, lastFour }
+}
+
+const noConsent = { consent_version: null, consented_at: null, consented_by: null } as const
+const noCard = { merchant: null, card_customer: null, card_id: null, card_last_four: null } as const
+const noFailure = { problem: null, failures: 0, next_attempt_at: null } as const
+const newRow = { state: 'off', ...noFailure, last_attempt_at: null, order_id: null } as const
+
+export interface Consent extends Pick<AutomaticRecharge, 'accountId' | 'method' | 'currency'> {
+  readonly thresholdNanos: bigint
+  readonly amountMinor: bigint
+  readonly monthlyLimitMinor: bigint
+  readonly consentedBy: string
+}
+
+/** On from now, or as soon as a card is saved. */
+export function putConsent(consent: Consent, at: number): Compilable {
+  const set = {
+    method: consent.method,
+    currency: consent.currency,
+    threshold_nanos: consent.thresholdNanos,
+    amount_minor: consent.amountMinor,
+    monthly_limit_minor: consent.monthlyLimitMinor,
+    consent_version: consentVersion,
+    consented_at: at,
+    consented_by: consent.consentedBy,
+    ...noFailure,
+    updated_at: at,
+  }
+  const row = { ...newRow, ...noCard, ...set, account_id: consent.accountId, created_at: at }
+  return sql
+    .insertInto('automatic_recharges')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict.column('account_id').doUpdateSet((build) => ({
+        ...set,
+        state: build
+          .case()
+          .when('automatic_recharges.card_id', 'is not', null)
+          .then('on' as const)
+          .else('off' as const)
+          .end(),
+      })),
+    )
+}
+
+/** Replaces the card of the order's account, and goes on if its person has consented. */
+export function saveCard(order: Order, card: SavedCard, at: number): Compilable {
+  const { accountId, method, merchant, currency } = order
+  const set = {
+    method,
+    merchant,
+    card_customer: card.customer,
+    card_id: card.card,
+    card_last_four: card.lastFour,
+    ...noFailure,
+    updated_at: at,
+  }
+  const amounts = { threshold_nanos: null, amount_minor: null, monthly_limit_minor: null }
+  const row = { ...newRow, ...amounts, ...noConsent, ...set, account_id: accountId, currency, created_at: at }
+  return sql
+    .insertInto('automatic_recharges')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict.column('account_id').doUpdateSet((build) => ({
+        ...set,
+        state: build
+          .case()
+          .when('automatic_recharges.consented_at', 'is not', null)
+          .then('on' as const)
+          .else('off' as const)
+          .end(),
+      })),
+    )
+}
+
+const update = (account: string) => sql.updateTable('automatic_recharges').where('account_id', '=', account)
+
+/** Ends the consent; the amounts stay for the next one. Changes no row that has none. */
+export function endConsent(account: string, at: number): Compilable {
+  return update(account)
+    .set({ state: 'off', ...noConsent, ...noFailure, updated_at: at })
+    .where('consented_at', 'is not', null)
+}
+
+/** Forgets a card, and with it the consent. */
+export function forgetCard(
+  { accountId, cardId }: AutomaticRecharge,
+  problem: string | null,
+  at: number,
+): Compilable {
+  return update(accountId)
+    .set({ state: 'off', ...noConsent, ...noCard, ...noFailure, problem, updated_at: at })
+    .where('card_id', '=', cardId)
+}
+
+/** Takes the account for an order, unless anything about it has changed since it was read. */
+export function beginAttempt(recharge: AutomaticRecharge, orderId: string, at: number): Query {
+  const { accountId, lastAttemptAt, updatedAt } = recharge
+  const begun = update(accountId)
+    .set({ order_id: orderId, last_attempt_at: at, next_attempt_at: null, updated_at: at })
+    .where('state', '=', 'on')
+    .where('order_id', 'is', null)
+    .where('last_attempt_at', lastAttemptAt === null ? 'is' : '=', lastAttemptAt)
+    .where('updated_at', '=', updatedAt)
+  return expectChanges(begun, 1)
+}
+
+type Outcome = Partial<Pick<AutomaticRecharge, 'state' | 'problem' | 'failures' | 'nextAttemptAt'>>
+
+/** Changes one that is on: who has switched it off in the meantime keeps it off. */
+export function patchIfOn(account: string, outcome: Outcome, at: number): Compilable {
+  return update(account)
+    .set({ ...columnsOf<AutomaticRechargesTable>(outcome), updated_at: at })
+    .where('state', '=', 'on')
+}
+
+/** Its order is no longer in flight, once. */
+export function endAttempt(account: string, orderId: string, at: number): Query {
+  const ended = update(account).set({ order_id: null, updated_at: at }).where('order_id', '=', orderId)
+  return expectChanges(ended, 1)
+}
