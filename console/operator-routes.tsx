@@ -61,6 +61,7 @@ export const operatorRoutes = [
     getParentRoute: () => operatorRoute,
     path: '/accounts/$id',
     validateSearch: stringParams('add', 'edit', 'refund'),
+    loader: withMessages('payments'),
     component: lazyPage(() => import('./pages/operator/customers/account.tsx'), 'AccountPage'),
   }),
   createRoute({

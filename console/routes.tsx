@@ -76,6 +76,7 @@ const customerRoutes = [
   createRoute({
     getParentRoute: () => shellRoute,
     path: '/billing/recharge',
+    validateSearch: stringParams('method', 'amount'),
     loader: withMessages('payments'),
     component: lazyPage(() => import('./pages/customer/recharge.tsx'), 'Recharge'),
   }),

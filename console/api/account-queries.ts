@@ -1,7 +1,15 @@
 /** Queries and mutations of the signed-in customer's own account, with their query keys. */
 import { queryOptions } from '@tanstack/react-query'
 import { call, get } from './client.ts'
-import type { OfferedModel, Overview, ApiKey, PaymentMethod, RequestDetail, Wallet } from './contract.ts'
+import type {
+  ApiKey,
+  OfferedModel,
+  Overview,
+  OwnAutomaticRecharge,
+  PaymentMethod,
+  RequestDetail,
+  Wallet,
+} from './contract.ts'
 import { queryClient } from './session.ts'
 
 /** The refetch interval of live figures, short enough that two pages never contradict each other. */
@@ -9,7 +17,7 @@ export const refreshMs = 2_000
 
 /** Sends a change, then refetches everything that depends on it in the background. */
 export async function mutateAccount<Data>(
-  method: 'POST' | 'PATCH' | 'DELETE',
+  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   path: string,
   body?: unknown,
 ): Promise<Data> {
@@ -58,6 +66,13 @@ export function requestQuery(id: string) {
 export const paymentMethodsQuery = queryOptions({
   queryKey: ['account', 'payment-methods'],
   queryFn: () => get<{ data: PaymentMethod[] }>('/console/billing/payment-methods'),
+})
+
+export const automaticRechargeQuery = queryOptions({
+  queryKey: ['account', 'automatic-recharge'],
+  queryFn: () => get<OwnAutomaticRecharge>('/console/auto-recharge'),
+  refetchInterval: 10_000,
+  staleTime: 0,
 })
 
 export const orderQueryKey = (id: string) => ['account', 'order', id] as const

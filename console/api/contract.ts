@@ -53,6 +53,8 @@ export type {
   OrderPreviewJson as OrderPreview,
 } from '../../src/http/console/billing/payment-orders.ts'
 export type { PaymentOrder, PaymentMethodJson as PaymentMethod } from '../../src/http/api/payment-orders.ts'
+export type { AutomaticRechargeJson as AutomaticRecharge } from '../../src/http/api/automatic-recharges.ts'
+export type { OwnAutomaticRecharge } from '../../src/http/console/billing/automatic-recharge.ts'
 export type { PaymentRefund } from '../../src/http/api/payment-refunds.ts'
 export type PaymentDifference = z.infer<typeof differenceSchema>
 export type PaymentRun = z.infer<typeof runSchema>

@@ -42,9 +42,15 @@ export function AmountField({ error, ...props }: AmountFieldProps) {
   return <TextInput {...props} inputMode="decimal" autoComplete="off" error={isInvalid ? t.decimal : error} />
 }
 
+interface MoneyFieldProps extends ValueFieldProps {
+  /** Default: the platform's. */
+  readonly currency?: string
+}
+
 /** An amount of money, with the currency. */
-export function MoneyField(props: ValueFieldProps) {
-  const symbol = currencySymbol(useCurrency())
+export function MoneyField({ currency, ...props }: MoneyFieldProps) {
+  const platformCurrency = useCurrency()
+  const symbol = currencySymbol(currency ?? platformCurrency)
   return (
     <AmountField
       {...props}

@@ -40,10 +40,13 @@ export function PaymentList({ refunding, setRefunding }: PaymentListProps) {
               {
                 header: t.method,
                 primary: true,
-                cell: ({ id, method }) => (
-                  <Link to="/billing/orders/$id" params={{ id }}>
-                    {t.methods[method]}
-                  </Link>
+                cell: ({ id, method, automatic }) => (
+                  <>
+                    <Link to="/billing/orders/$id" params={{ id }}>
+                      {t.methods[method]}
+                    </Link>
+                    {automatic && <small>{t.automatic.title}</small>}
+                  </>
                 ),
               },
               { header: t.amount, numeric: true, cell: (order) => <PaidAmount {...order} /> },

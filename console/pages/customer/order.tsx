@@ -143,7 +143,7 @@ function OpenOrder({ order }: { readonly order: OwnOrder }) {
           <pre className="panel">{pay.text}</pre>
         </>
       )}
-      <TimeLeft until={order.expires_at} />
+      {order.automatic ? <p>{t.automatic.inFlightNote}</p> : <TimeLeft until={order.expires_at} />}
       {check.error && <ErrorMessage error={check.error} />}
       {cancel.error && <ErrorMessage error={cancel.error} />}
       <div className="row">

@@ -1,11 +1,12 @@
-/** Recharge: method and amount, with the fee and the bonus before the payment, and one button. */
-import { Button, TextInput } from '@mantine/core'
+/** Recharge: method and amount, with the fee and the bonus before the payment, and one button; automatic recharge. */
+import { Button, Checkbox, TextInput } from '@mantine/core'
 import { queryOptions, useQuery } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
+import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
 import { mutateAccount, paymentMethodsQuery } from '../../api/account-queries.ts'
 import { get, queryString } from '../../api/client.ts'
 import type { OrderPreview, OwnOrder, PaymentMethod } from '../../api/contract.ts'
+import { AutomaticRechargeSection } from '../../components/forms/automatic-recharge.tsx'
 import { SelectField, useDraft } from '../../components/forms/fields.tsx'
 import { isDecimal } from '../../components/forms/field-values.ts'
 import { submitHandler, useAction, useFieldError } from '../../components/forms/use-action.ts'
@@ -15,6 +16,8 @@ import { formatMoney } from '../../components/format.ts'
 import { DescriptionList, Page } from '../../components/layout/page.tsx'
 import { Money } from '../../components/tables/format-cells.tsx'
 import { useMessages } from '../../locales/messages.ts'
+
+const route = getRouteApi('/shell/billing/recharge')
 
 /** Offered where they are within the bounds of the method. */
 const suggestedAmounts = [10, 20, 50, 100, 200, 500, 1000, 5000] as const
@@ -27,10 +30,16 @@ export function Recharge() {
       <QueryBoundary options={paymentMethodsQuery}>
         {({ data }) => {
           const offered = data.filter(({ problem }) => problem === undefined)
-          return offered.length === 0 ? (
-            <EmptyState title={t.noMethods}>{t.noMethodsLead}</EmptyState>
-          ) : (
-            <RechargeForm methods={offered} />
+          const saving = data.find(({ saves_cards: savesCards }) => savesCards)
+          return (
+            <>
+              {offered.length === 0 ? (
+                <EmptyState title={t.noMethods}>{t.noMethodsLead}</EmptyState>
+              ) : (
+                <RechargeForm methods={offered} />
+              )}
+              {saving !== undefined && <AutomaticRechargeSection method={saving} />}
+            </>
           )
         }}
       </QueryBoundary>
@@ -47,16 +56,25 @@ function suggestionsFor({ min, max }: PaymentMethod): string[] {
 
 function RechargeForm({ methods }: { readonly methods: readonly PaymentMethod[] }) {
   const t = useMessages('payments')
-  const navigate = useNavigate()
+  const navigate = route.useNavigate()
+  const search = route.useSearch()
   const [clientKey] = useState(() => crypto.randomUUID())
-  const { draft, set, field } = useDraft({ method: methods[0]?.method ?? '', product: '', amount: '' })
+  const first = methods.find((each) => each.method === search.method) ?? methods[0]
+  const { draft, set, field } = useDraft({
+    method: first?.method ?? '',
+    product: '',
+    amount: search.amount ?? '',
+    saves_card: '',
+  })
   const method = methods.find((each) => each.method === draft.method) ?? methods[0]
+  const savesCard = method?.saves_cards === true && draft.saves_card !== ''
   const pay = useAction(async () => {
     const order = await mutateAccount<OwnOrder>('POST', '/billing/orders', {
       method: draft.method,
       ...(draft.product === '' ? {} : { product: draft.product }),
       amount: draft.amount.trim(),
-      client_key: `${clientKey}:${draft.method}:${draft.amount.trim()}`,
+      ...(savesCard && { saves_card: true }),
+      client_key: `${clientKey}:${draft.method}:${draft.amount.trim()}${savesCard ? ':saved' : ''}`,
     })
     await navigate({ to: '/billing/orders/$id', params: { id: order.id } })
     if (order.pay?.url !== undefined) window.location.assign(order.pay.url)
@@ -118,6 +136,13 @@ function RechargeForm({ methods }: { readonly methods: readonly PaymentMethod[] 
         error={fieldError('amount')}
         {...field('amount')}
       />
+      {method.saves_cards && (
+        <Checkbox
+          label={t.automatic.saveCard}
+          checked={savesCard}
+          onChange={(event) => set('saves_card', event.currentTarget.checked ? 'yes' : '')}
+        />
+      )}
       <Preview method={method} amount={draft.amount.trim()} />
       {pay.error && pay.error.param !== 'amount' && <ErrorMessage error={pay.error} />}
       <div className="row">

@@ -139,7 +139,15 @@ function OrderTable() {
             { header: t.time, cell: ({ created_at: at }) => <LogTime at={at} /> },
             { header: t.order, primary: true, cell: ({ id }) => <ShortId id={id} /> },
             { header: t.operator.account, cell: ({ account }) => <ShortId id={account} /> },
-            { header: t.method, cell: ({ method }) => t.methods[method] },
+            {
+              header: t.method,
+              cell: ({ method, automatic }) => (
+                <>
+                  {t.methods[method]}
+                  {automatic && <small>{t.automatic.title}</small>}
+                </>
+              ),
+            },
             { header: t.amount, numeric: true, cell: (order) => <PaidAmount {...order} /> },
             { header: t.credit, numeric: true, cell: ({ credit }) => <Money amount={credit} /> },
             { header: t.state, cell: (order) => <OrderState order={order} /> },

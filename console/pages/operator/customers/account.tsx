@@ -7,6 +7,7 @@ import { mutateAdmin } from '../../../api/admin-queries.ts'
 import { call, get } from '../../../api/client.ts'
 import type { Account, Entry, Session } from '../../../api/contract.ts'
 import { useMessages, type Messages } from '../../../locales/messages.ts'
+import { AccountAutomaticRecharge } from '../../../components/tables/account-automatic-recharge.tsx'
 import { AccountApiKeys } from '../../../components/tables/api-key-table.tsx'
 import { AccessLinkButton } from '../../../components/feedback/access-link.tsx'
 import { useAction } from '../../../components/forms/use-action.ts'
@@ -84,6 +85,7 @@ function AccountContent({ account }: { readonly account: Account }) {
         ]}
       />
       <AccountFacts account={account} />
+      <AccountAutomaticRecharge account={account.id} />
       <Section
         title={t.keys}
         lead={t.keysLead}
