@@ -34,6 +34,7 @@ export interface OpenRecharges {
   readonly service: AutomaticRechargeService
 }
 
+const log = createLog('silent')
 const unused = (): Promise<never> => Promise.reject(new Error('Not used by automatic recharges'))
 
 /** `now`: the first time of the clock. */
@@ -48,7 +49,7 @@ export async function openRecharges(t: TestContext, now = Date.now()): Promise<O
   const deps: PaymentDeps = {
     db,
     config: readConfig({}),
-    log: createLog('silent'),
+    log,
     methods: new Map([['stripe', method]]),
     platformCurrency: 'CNY',
     publicUrl: 'https://relay.example',
