@@ -2,6 +2,7 @@
 // texts, to sbom/ or the folder given. Fails on a licence that is not listed here, so that a dependency cannot bring one
 // unnoticed. The same packages give the same files.
 import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { join } from 'node:path'
@@ -32,6 +33,16 @@ const forDevelopment = [...permissive, 'MPL-2.0', 'OFL-1.1']
  * @property {Array<{ license?: License, expression?: string }>} [licenses]
  */
 
+/** A file of the relay that belongs to no package. It may be distributed with any software if its licence goes with it. */
+const font = {
+  type: 'file',
+  name: 'Noto Sans SC',
+  version: '2.004',
+  path: 'src/http/pdf/fonts/NotoSansSC-Regular.ttf',
+  license: 'OFL-1.1',
+  text: 'src/http/pdf/fonts/OFL.txt',
+}
+
 const root = fileURLToPath(new URL('..', import.meta.url))
 const output = process.argv[2] ?? join(root, 'sbom')
 
@@ -52,6 +63,12 @@ function licenseOf(/** @type {Component} */ { licenses }) {
 
 function isForDevelopment(/** @type {Component} */ { properties }) {
   return properties.some(({ name, value }) => name === 'cdx:npm:package:development' && value === 'true')
+}
+
+function sha256(/** @type {string} */ path) {
+  return createHash('sha256')
+    .update(readFileSync(join(root, path)))
+    .digest('hex')
 }
 
 function licenseText(/** @type {Component} */ { name, version }) {
@@ -83,15 +100,31 @@ const { components } = sbom
 components.sort((a, b) => (a.name < b.name ? -1 : 1))
 
 mkdirSync(output, { recursive: true })
-writeFileSync(join(output, 'sluice.cdx.json'), `${JSON.stringify(sbom, null, 2)}\n`)
+const listed = {
+  ...sbom,
+  components: [
+    ...components,
+    {
+      type: font.type,
+      name: font.name,
+      version: font.version,
+      hashes: [{ alg: 'SHA-256', content: sha256(font.path) }],
+      licenses: [{ license: { id: font.license } }],
+      properties: [{ name: 'sluice:path', value: font.path }],
+    },
+  ],
+}
+writeFileSync(join(output, 'sluice.cdx.json'), `${JSON.stringify(listed, null, 2)}\n`)
 const lines = components.map((each) => {
   const use = isForDevelopment(each) ? 'build, test or console' : 'relay'
   return `${each.name} ${each.version}: ${licenseOf(each)} (${use})`
 })
+lines.push(`${font.name} ${font.version}: ${font.license} (relay)`)
 const texts = components.flatMap((each) => {
   const text = licenseText(each)
   return text === null ? [] : [`\n--- ${each.name} ${each.version} ---\n\n${text}`]
 })
+texts.push(`\n--- ${font.name} ${font.version} ---\n\n${readFileSync(join(root, font.text), 'utf8').trim()}`)
 writeFileSync(join(output, 'licenses.txt'), `${[...lines, ...texts].join('\n')}\n`)
 
 const rejected = components.filter((each) => {

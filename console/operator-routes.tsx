@@ -36,8 +36,15 @@ export const operatorRoutes = [
     getParentRoute: () => operatorRoute,
     path: '/payments',
     validateSearch: stringParams('refund', 'confirm', 'compare'),
-    loader: withMessages('payments'),
+    loader: withMessages('payments', 'invoices'),
     component: lazyPage(() => import('./pages/operator/billing/payments.tsx'), 'Payments'),
+  }),
+  createRoute({
+    getParentRoute: () => operatorRoute,
+    path: '/invoices',
+    validateSearch: stringParams('issue', 'refuse', 'reverse'),
+    loader: withMessages('payments', 'invoices'),
+    component: lazyPage(() => import('./pages/operator/billing/invoices.tsx'), 'OperatorInvoices'),
   }),
   createRoute({
     getParentRoute: () => operatorRoute,

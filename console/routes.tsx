@@ -70,7 +70,7 @@ const customerRoutes = [
     getParentRoute: () => shellRoute,
     path: '/billing',
     validateSearch: stringParams('edit', 'refund'),
-    loader: withMessages('payments'),
+    loader: withMessages('payments', 'invoices'),
     component: lazyPage(() => import('./pages/customer/billing.tsx'), 'Billing'),
   }),
   createRoute({
@@ -83,12 +83,26 @@ const customerRoutes = [
   createRoute({
     getParentRoute: () => shellRoute,
     path: '/billing/orders/$id',
-    loader: withMessages('payments'),
+    loader: withMessages('payments', 'invoices'),
     component: lazyPage(() => import('./pages/customer/order.tsx'), 'OrderPage'),
   }),
   createRoute({
     getParentRoute: () => shellRoute,
+    path: '/billing/orders/$id/receipt',
+    loader: withMessages('payments', 'invoices'),
+    component: lazyPage(() => import('./pages/customer/receipt.tsx'), 'ReceiptPage'),
+  }),
+  createRoute({
+    getParentRoute: () => shellRoute,
+    path: '/billing/invoices',
+    validateSearch: stringParams('add'),
+    loader: withMessages('payments', 'invoices'),
+    component: lazyPage(() => import('./pages/customer/invoices.tsx'), 'Invoices'),
+  }),
+  createRoute({
+    getParentRoute: () => shellRoute,
     path: '/billing/$month',
+    loader: withMessages('invoices'),
     component: lazyPage(() => import('./pages/customer/statement.tsx'), 'StatementPage'),
   }),
   createRoute({

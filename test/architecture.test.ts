@@ -48,6 +48,7 @@ const restrictedImports = [
     allowedIn: ['lib/guarded-http.ts', 'lib/http-client/', 'health/public-addresses.ts', 'jobs/', 'process/'],
   },
   { specifier: /guarded-http\.ts$/, allowedIn: ['notifications/send.ts', 'payments/provider-http.ts'] },
+  { specifier: /^pdfkit$/, allowedIn: ['http/pdf/draw-pdf.ts'] },
   { specifier: /^stripe$/, allowedIn: ['payments/stripe-client.ts'] },
   { specifier: /^(node:sqlite|pg)$/, allowedIn: ['db/'] },
   { specifier: /^nodemailer$/, allowedIn: ['lib/email.ts'] },

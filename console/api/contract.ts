@@ -56,6 +56,12 @@ export type { PaymentOrder, PaymentMethodJson as PaymentMethod } from '../../src
 export type { AutomaticRechargeJson as AutomaticRecharge } from '../../src/http/api/automatic-recharges.ts'
 export type { OwnAutomaticRecharge } from '../../src/http/console/billing/automatic-recharge.ts'
 export type { PaymentRefund } from '../../src/http/api/payment-refunds.ts'
+export type { Receipt } from '../../src/http/api/receipts.ts'
+export type { InvoiceJson as Invoice } from '../../src/http/api/invoices.ts'
+export type {
+  InvoiceablePaymentJson as InvoiceablePayment,
+  InvoiceTitleJson as InvoiceTitle,
+} from '../../src/http/console/billing/invoices.ts'
 export type PaymentDifference = z.infer<typeof differenceSchema>
 export type PaymentRun = z.infer<typeof runSchema>
 export type Promotion = z.infer<typeof promotionSchema>
@@ -93,7 +99,7 @@ export type { NotificationJson as Notification } from '../../src/http/api/notifi
 export type { MenuCounts } from '../../src/http/console/account/account.ts'
 export type { Model as OfferedModel } from '../../src/http/console/account/models.ts'
 export type { Entry as AccountEntry, Wallet } from '../../src/http/console/billing/billing.ts'
-export type { Statement } from '../../src/http/console/billing/statements.ts'
+export type { Statement } from '../../src/http/console/billing/read-statement.ts'
 export type { Key as ApiKey, NewKey as NewApiKey } from '../../src/http/console/account/keys.ts'
 export type { AnnouncementBody } from '../../src/http/admin/notifications/announcements.ts'
 export type { Dashboard } from '../../src/http/admin/monitoring/dashboard.ts'

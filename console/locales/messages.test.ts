@@ -13,7 +13,7 @@ const namespaces = globSync('*.ts', { cwd: join(here, 'en') }).toSorted()
 const keptWords = new Set(
   `API Messages Responses CSV SDK URL IP ID JSON SSE DONE QR SVG PIN OpenAI Bedrock Asia Shanghai Shift Enter req GET POST English Retry After
   Idempotency Key Slack Telegram Sluice Token Webhook x xx should retry false ratelimit sluice cost request id error
-  message type param code stream true data usage options include unlimited v1 npx admin link application json K UTC image generation quality size PNG JPEG WebP KiB https`.split(
+  message type param code stream true data usage options include unlimited v1 npx admin link application json K UTC image generation quality size PNG JPEG WebP KiB MiB PDF OFD XML https`.split(
     /\s+/,
   ),
 )

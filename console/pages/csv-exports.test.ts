@@ -13,9 +13,9 @@ const withoutExport: Readonly<Record<string, string>> = {
   'customer/notifications.tsx': 'messages',
   'customer/order.tsx': 'one order',
   'customer/profile.tsx': 'sessions and passkeys',
+  'customer/receipt.tsx': 'one payment',
   'customer/recharge.tsx': 'a form',
   'customer/request.tsx': 'one request',
-  'customer/statement.tsx': 'is printed; its lines are exported on the pages Billing and Usage',
   'operator/catalog/model.tsx': 'one model; its requests and prices are exported as lists',
   'operator/catalog/upstream.tsx': 'one upstream',
   'operator/monitor/request.tsx': 'one request',
@@ -37,7 +37,9 @@ const sources = [...pages, ...readSources(join(import.meta.dirname, '../componen
 const hasList = /<(PagedList|\w*Table|\w*List)\b/
 const exportPaths = new Set([
   ...adminExports.map(({ path }) => `/admin${path}`),
-  ...endpoints.flatMap(({ path, csv }) => (csv === undefined ? [] : [`/console${path}`])),
+  ...endpoints.flatMap(({ path, csv }) =>
+    csv === undefined ? [] : [`/console${path.replaceAll(/\{\w+\}/g, '{id}')}`],
+  ),
 ])
 
 /** The list paths of a source, with `{id}` for what is inserted. */

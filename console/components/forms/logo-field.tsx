@@ -2,6 +2,7 @@
 import { Button, InputWrapper } from '@mantine/core'
 import { useId, useRef, useState } from 'react'
 import { useMessages } from '../../locales/messages.ts'
+import { base64Of, readDataUrl } from './file-content.ts'
 
 /** On both backgrounds, since logos are often made for one. */
 export function LogoPreview({ url }: { readonly url: string }) {
@@ -12,19 +13,6 @@ export function LogoPreview({ url }: { readonly url: string }) {
       <img src={url} alt={t.logoOnDark} className="dark" />
     </span>
   )
-}
-
-function readDataUrl(file: Blob): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const reader = new FileReader()
-    reader.addEventListener('load', () => resolve(typeof reader.result === 'string' ? reader.result : ''))
-    reader.addEventListener('error', () => reject(reader.error ?? new Error('The file cannot be read.')))
-    reader.readAsDataURL(file)
-  })
-}
-
-function base64Of(dataUrl: string): string {
-  return dataUrl.slice(dataUrl.indexOf(',') + 1)
 }
 
 /** The content of a stored logo, to undo its replacement; null: there is none. */

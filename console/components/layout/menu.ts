@@ -98,6 +98,7 @@ export function menuFor(
         name: menu.operatorBilling,
         entries: [
           { href: '/operator/payments', icon: 'wallet', name: menu.payments },
+          { href: '/operator/invoices', icon: 'list', name: menu.invoices },
           { href: '/operator/vouchers', icon: 'ticket', name: menu.vouchers },
           { href: '/operator/promotions', icon: 'flag', name: menu.promotions },
           { href: '/operator/ledger', icon: 'ledger', name: menu.ledger },

@@ -28,13 +28,17 @@ export function OrderState({ order }: { readonly order: Pick<PaymentOrder, 'stat
   return <StatusLabel tone={orderTones[order.state]}>{t.orderStates[order.state]}</StatusLabel>
 }
 
+type RefundStateProps = Pick<PaymentRefund, 'state' | 'problem' | 'credit_note_first'>
+
 /** With what is wrong, if anything is: a text of the relay or the provider, in English. */
-export function RefundState({ refund }: { readonly refund: Pick<PaymentRefund, 'state' | 'problem'> }) {
+export function RefundState({ refund }: { readonly refund: RefundStateProps }) {
   const t = useMessages('payments')
+  const { creditNoteFirst } = useMessages('invoices').operator
   return (
     <>
       <StatusLabel tone={refundTones[refund.state]}>{t.refundStates[refund.state]}</StatusLabel>
       {refund.problem !== null && <small lang="en">{refund.problem}</small>}
+      {refund.credit_note_first && <small>{creditNoteFirst}</small>}
     </>
   )
 }

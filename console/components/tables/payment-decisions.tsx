@@ -64,10 +64,11 @@ export function RefundTable() {
                   <RowMenu
                     name={refund.id}
                     actions={[
-                      refund.state === 'requested' && {
-                        label: t.operator.approve,
-                        onClick: () => approve(refund),
-                      },
+                      refund.state === 'requested' &&
+                        !refund.credit_note_first && {
+                          label: t.operator.approve,
+                          onClick: () => approve(refund),
+                        },
                       ['debited', 'sent', 'unknown'].includes(refund.state) && {
                         label: t.operator.done,
                         onClick: () => setCompleting(refund.id),

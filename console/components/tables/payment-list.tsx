@@ -20,6 +20,7 @@ interface PaymentListProps {
 
 export function PaymentList({ refunding, setRefunding }: PaymentListProps) {
   const t = useMessages('payments')
+  const invoices = useMessages('invoices')
   const navigate = useNavigate()
   const close = (): void => setRefunding(undefined)
   return (
@@ -62,6 +63,10 @@ export function PaymentList({ refunding, setRefunding }: PaymentListProps) {
                       {
                         label: t.order,
                         onClick: () => void navigate({ to: '/billing/orders/$id', params: { id } }),
+                      },
+                      state === 'paid' && {
+                        label: invoices.receipt.title,
+                        onClick: () => void navigate({ to: '/billing/orders/$id/receipt', params: { id } }),
                       },
                       state === 'paid' && { label: t.requestRefund, onClick: () => setRefunding(id) },
                     ]}

@@ -46,6 +46,7 @@ export const shell = {
     limitRequests: 'Limit increases',
     operatorBilling: 'Billing',
     payments: 'Payments',
+    invoices: 'Invoices',
     vouchers: 'Vouchers',
     promotions: 'Promotions',
     ledger: 'Ledger',

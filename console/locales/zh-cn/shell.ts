@@ -46,6 +46,7 @@ export const shell: typeof english = {
     limitRequests: '提额申请',
     operatorBilling: '财务',
     payments: '支付',
+    invoices: '发票',
     vouchers: '兑换码',
     promotions: '优惠活动',
     ledger: '账本',

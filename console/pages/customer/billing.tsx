@@ -34,6 +34,7 @@ export function Billing() {
   const language = useLanguage()
   const navigate = route.useNavigate()
   const payments = useMessages('payments')
+  const invoices = useMessages('invoices')
   const { data: methods } = useQuery(paymentMethodsQuery)
   const hasPayments = methods !== undefined && methods.data.length > 0
   const { edit, refund } = route.useSearch()
@@ -68,7 +69,14 @@ export function Billing() {
       <OwnReferrals />
       {hasPayments && (
         <>
-          <Section title={payments.orders}>
+          <Section
+            title={payments.orders}
+            actions={
+              <Button variant="default" onClick={() => void navigate({ to: '/billing/invoices' })}>
+                {invoices.title}
+              </Button>
+            }
+          >
             <PaymentList
               refunding={refund}
               setRefunding={(order) =>

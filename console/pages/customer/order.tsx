@@ -83,6 +83,7 @@ export function OrderPage() {
 function OrderStatus({ order }: { readonly order: OwnOrder }) {
   const t = useMessages('payments')
   const currency = useCurrency()
+  const { title: receipt } = useMessages('invoices').receipt
   if (isOpen(order)) return <OpenOrder order={order} />
   const again = <Link to="/billing/recharge">{t.again}</Link>
   if (order.state === 'paid') {
@@ -94,7 +95,12 @@ function OrderStatus({ order }: { readonly order: OwnOrder }) {
       <div className="callout success stack" role="status">
         <strong>{t.paid}</strong>
         <p>{t.paidLead(total)}</p>
-        <Link to="/billing">{t.toBilling}</Link>
+        <div className="row">
+          <Link to="/billing">{t.toBilling}</Link>
+          <Link to="/billing/orders/$id/receipt" params={{ id: order.id }}>
+            {receipt}
+          </Link>
+        </div>
       </div>
     )
   }

@@ -1,5 +1,4 @@
 /** A printable monthly statement: opening balance, credits, charges, closing balance. */
-import { Button } from '@mantine/core'
 import { queryOptions } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { get } from '../../api/client.ts'
@@ -8,6 +7,8 @@ import { useLanguage, useMessages } from '../../locales/messages.ts'
 import { formatMonth, formatNumber, formatPeriod } from '../../components/format.ts'
 import { QueryBoundary } from '../../components/feedback/query-boundary.tsx'
 import { DescriptionList, StatTiles, Page, Section } from '../../components/layout/page.tsx'
+import { PrintButtons } from '../../components/layout/print-buttons.tsx'
+import { PrintFrame } from '../../components/layout/print-frame.tsx'
 import { formatExactTime, Money } from '../../components/tables/format-cells.tsx'
 import { Table } from '../../components/tables/table.tsx'
 
@@ -29,7 +30,11 @@ export function StatementPage() {
       title={t.title(formatMonth(month, useLanguage()))}
       notFound={t.notFound}
     >
-      {(statement) => <StatementContent statement={statement} />}
+      {(statement) => (
+        <PrintFrame>
+          <StatementContent statement={statement} />
+        </PrintFrame>
+      )}
     </QueryBoundary>
   )
 }
@@ -37,18 +42,16 @@ export function StatementPage() {
 function StatementContent({ statement }: { readonly statement: Statement }) {
   const t = useMessages('account').statement
   const language = useLanguage()
-  const { from, to, timezone } = statement
+  const { from, to, timezone, month } = statement
+  const isNonZero = ({ amount }: { readonly amount: string }): boolean => amount !== '0'
   // Rejected requests count, too, also those for models that do not exist.
   const sources: Readonly<Record<string, string>> = useMessages('account').billing.sources
   return (
     <Page
-      title={t.title(formatMonth(statement.month, language))}
+      title={t.title(formatMonth(month, language))}
       lead={statement.final ? t.final : t.open}
-      actions={
-        <Button variant="default" className="no-print" onClick={() => window.print()}>
-          {t.print}
-        </Button>
-      }
+      csv={{ path: `/console/billing/statements/${month}/lines` }}
+      actions={<PrintButtons pdf={`/console/billing/statements/${month}/statement.pdf`} />}
     >
       <DescriptionList
         items={[
@@ -61,7 +64,14 @@ function StatementContent({ statement }: { readonly statement: Statement }) {
       <StatTiles
         stats={[
           { name: t.opening, value: <Money amount={statement.opening} /> },
-          { name: t.credits, value: <Money amount={statement.credits} /> },
+          ...[
+            { name: t.payments, amount: statement.payments },
+            { name: t.bonuses, amount: statement.bonuses },
+            { name: t.otherCredits, amount: statement.other_credits },
+            { name: t.paybacks, amount: statement.paybacks },
+          ]
+            .filter(isNonZero)
+            .map(({ name, amount }) => ({ name, value: <Money amount={amount} /> })),
           { name: t.charges, definition: 'charges', value: <Money amount={statement.charges} /> },
           { name: statement.final ? t.closing : t.balanceSoFar, value: <Money amount={statement.closing} /> },
         ]}
@@ -79,9 +89,9 @@ function StatementContent({ statement }: { readonly statement: Statement }) {
               {
                 header: t.source,
                 primary: true,
-                cell: ({ source, reason }) => (
+                cell: ({ group, source, reason }) => (
                   <>
-                    {sources[source ?? 'credit'] ?? source}
+                    {group === 'payback' ? t.paybacks : (sources[source ?? 'credit'] ?? source)}
                     {reason !== null && <small>{reason}</small>}
                   </>
                 ),

@@ -21,6 +21,7 @@ import { payments } from './0014-payments.ts'
 import { rechargePromotions } from './0015-recharge-promotions.ts'
 import { automaticRecharge } from './0016-automatic-recharge.ts'
 import { referrals } from './0017-referrals.ts'
+import { invoices } from './0018-invoices.ts'
 
 export const migrations: readonly Migration[] = [
   initialSchema,
@@ -40,4 +41,5 @@ export const migrations: readonly Migration[] = [
   rechargePromotions,
   automaticRecharge,
   referrals,
+  invoices,
 ]

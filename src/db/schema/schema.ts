@@ -17,6 +17,7 @@ import type { AvailabilityTables } from './tables/availability.ts'
 import type { UpstreamCredentialsTable } from './tables/catalog.ts'
 import type { BrandingTable } from './tables/branding.ts'
 import type { ConsoleTables } from './tables/console.ts'
+import type { InvoiceTables } from './tables/invoices.ts'
 import type { LedgerTables } from './tables/ledger.ts'
 import type { NotificationTables } from './tables/notifications.ts'
 import type { PaymentTables } from './tables/payments.ts'
@@ -28,6 +29,7 @@ import type { UserTables } from './tables/users.ts'
 export type * from './tables/availability.ts'
 export type * from './tables/branding.ts'
 export type * from './tables/catalog.ts'
+export type * from './tables/invoices.ts'
 export type * from './tables/ledger.ts'
 export type * from './tables/notifications.ts'
 export type * from './tables/payments.ts'
@@ -195,6 +197,7 @@ export interface Schema
   extends
     AvailabilityTables,
     ConsoleTables,
+    InvoiceTables,
     LedgerTables,
     NotificationTables,
     PaymentTables,
@@ -247,6 +250,10 @@ const tablesOfModules = {
     'payment_differences',
     'referral_codes',
     'referrals',
+    'invoice_titles',
+    'invoices',
+    'invoice_orders',
+    'invoice_files',
   ],
   limits: ['attempts'],
   notifications: ['notices', 'notice_preferences', 'channels', 'deliveries', 'outbox', 'announcements'],

@@ -11,6 +11,8 @@ import { formatMinor, parseMinor } from '../../lib/currency.ts'
 import { operatorAudience } from '../../notifications/notification-kinds.ts'
 import { insertNotification } from '../../notifications/notifications.ts'
 import type { RefundState } from '../../db/schema/schema.ts'
+import { needsCreditNote, unlessInvoiced } from '../../payments/invoices.ts'
+import { updateOrder } from '../../payments/payment-orders.ts'
 import {
   insertRefund,
   refundById,
@@ -36,12 +38,16 @@ export interface RefundInput {
 
 const selfRefundWithinMs = 86_400_000
 
-/** Throws 404, 409 if nothing, or less than the amount, can go back. */
+/**
+ * Throws 404, 409 if nothing, or less than the amount, can go back, or if an operator refunds what is invoiced. A customer's
+ * request for what is invoiced waits.
+ */
 export async function requestRefund(deps: PaymentDeps, input: RefundInput): Promise<Refund> {
   const order = await requireOrder(deps, input.order)
   for (;;) {
     const found = await refundablePayment(deps, order)
     const amountMinor = amountOf(found, input)
+    if (input.isOperator && (await needsCreditNote(deps.db, order.id, amountMinor))) throw creditNoteFirst()
     const { payment: paymentNanos, bonus: bonusNanos } = partsOfRefund(found.refundable, amountMinor)
     const at = deps.now()
     const refund: Refund = {
@@ -74,7 +80,10 @@ export async function requestRefund(deps: PaymentDeps, input: RefundInput): Prom
       throw error
     }
     await takeBalance(deps, refund)
-    const isOwnChoice = deps.config.refundSelf && isUnused(found, amountMinor, at)
+    const isOwnChoice =
+      deps.config.refundSelf &&
+      isUnused(found, amountMinor, at) &&
+      !(await needsCreditNote(deps.db, order.id))
     return input.isOperator || isOwnChoice
       ? approveRefund(deps, refund.id, input.isOperator ? input.by : 'REFUND_SELF')
       : requireRefund(deps, refund.id)
@@ -139,7 +148,12 @@ export async function takeBalance(deps: PaymentDeps, refund: Refund): Promise<vo
   throw apiError('conflict', { message: problem })
 }
 
-/** Throws 404, 409 if it was decided before. Resolves with what became of it. */
+const creditNoteFirst = () =>
+  apiError('conflict', {
+    message: 'This payment is invoiced. Issue the credit note and reverse the invoice first.',
+  })
+
+/** Throws 404, 409 if it was decided before or what goes back is invoiced. Resolves with what became of it. */
 export async function approveRefund(deps: PaymentDeps, id: string, by: string): Promise<Refund> {
   const refund = await requireRefund(deps, id)
   if (refund.nextCheckAt !== null && refund.state === 'requested') await takeBalance(deps, refund)
@@ -208,14 +222,19 @@ async function decide(deps: PaymentDeps, refund: Refund, decision: Decision): Pr
     nextCheckAt,
     ...(reference === undefined ? {} : { reference }),
   }
+  const update = updateRefund(refund.id, from, patch, at)
+  const isApproval = to === 'debited'
   try {
     await deps.db.write(
-      expectChanges(updateRefund(refund.id, from, patch, at), 1),
+      // Locks the order against an invoice that is asked for at the same time.
+      ...(isApproval ? [updateOrder(refund.orderId, ['paid'], {}, at)] : []),
+      isApproval ? unlessInvoiced(update, refund.orderId) : expectChanges(update, 1),
       auditStatement(by, `payment-refund.${action}`, refund.id, problem === null ? {} : { reason: problem }),
     )
   } catch (error) {
     if (!isExpectationFailure(error)) throw error
     const { state } = await requireRefund(deps, refund.id)
+    if (isApproval && state === 'requested') throw creditNoteFirst()
     throw apiError('conflict', { message: `This refund is ${state}.` })
   }
 }

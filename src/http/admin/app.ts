@@ -7,7 +7,8 @@ import { Hono } from 'hono'
 import { apiError } from '../../errors.ts'
 import { prepareApi, sendError, serveEndpoints } from '../api/serve.ts'
 import type { AppContext } from '../app-context.ts'
-import { bodyLimit } from '../middleware.ts'
+import { maxInvoiceFileBytes } from '../../payments/invoice-file.ts'
+import { bodyLimit, fileBodyLimit } from '../middleware.ts'
 import { openapiDocument } from '../openapi/document.ts'
 import { RenderedDocument } from '../rendered-documents.ts'
 import type { AdminCaller, AdminEnv } from './admin-context.ts'
@@ -37,6 +38,10 @@ const patterns = adminEndpoints.flatMap(({ method, path, csv }) =>
   })),
 )
 
+/** The only call that carries a file. */
+const invoicePath = new RegExp(`^${adminPath}/invoices/[^/]+/issue$`)
+const invoiceBodyLimit = fileBodyLimit(maxInvoiceFileBytes)
+
 /** Creates the application with every endpoint of the admin API and the OpenAPI document, which is public. */
 export function createAdminApp(
   ctx: AppContext,
@@ -54,7 +59,7 @@ export function createAdminApp(
     c.set('caller', await authenticate(c.req.raw))
     await next()
   })
-  app.use(bodyLimit)
+  app.use((c, next) => (invoicePath.test(c.req.path) ? invoiceBodyLimit : bodyLimit)(c, next))
   app.use(idempotentPosts(ctx, (error, requestId) => onInternalError?.(error, requestId)))
   serveEndpoints(app.basePath(adminPath), adminEndpoints, {
     open: (c) => Promise.resolve({ ctx, ...c.var.caller }),

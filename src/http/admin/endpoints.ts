@@ -12,6 +12,8 @@ import { tierEndpoints } from './accounts/tiers.ts'
 import { accountEndpoints } from './accounts/accounts.ts'
 import { creditEndpoints } from './money/credits.ts'
 import { keyEndpoints } from './accounts/keys.ts'
+import { invoiceEndpoints } from './money/invoices.ts'
+import { receiptEndpoints } from './money/receipts.ts'
 import { voucherEndpoints } from './money/vouchers.ts'
 import { automaticRechargeEndpoints } from './money/automatic-recharges.ts'
 import { paymentOrderEndpoints } from './money/payment-orders.ts'
@@ -60,6 +62,8 @@ export const adminEndpoints = [
   ...automaticRechargeEndpoints,
   ...paymentDifferenceEndpoints,
   ...paymentRefundEndpoints,
+  ...receiptEndpoints,
+  ...invoiceEndpoints,
   ...promotionEndpoints,
   ...referralEndpoints,
   ...requestEndpoints,

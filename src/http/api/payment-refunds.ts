@@ -2,6 +2,7 @@
 import { z } from '@hono/zod-openapi'
 import { formatMinor } from '../../lib/currency.ts'
 import { formatAmount } from '../../lib/money.ts'
+import { needsCreditNote } from '../../payments/invoices.ts'
 import { orderById } from '../../payments/payment-orders.ts'
 import type { Refund } from '../../payments/payment-refunds.ts'
 import type { AppContext } from '../app-context.ts'
@@ -23,6 +24,9 @@ export const paymentRefundSchema = z
     reason: z.string(),
     problem: z.string().nullable().meta({ description: 'Why it was refused, failed, or is not known.' }),
     transaction: z.string().nullable().meta({ description: 'The provider’s id, or that of the transfer.' }),
+    credit_note_first: z.boolean().meta({
+      description: 'The payment is invoiced: the invoice must be reversed before the refund can be approved.',
+    }),
     created_at: time,
     updated_at: time,
   })
@@ -47,6 +51,7 @@ export async function serializeRefund(
     reason: refund.reason,
     problem: refund.problem,
     transaction: refund.reference,
+    credit_note_first: refund.state === 'requested' && (await needsCreditNote(db, refund.orderId)),
     created_at: formatTime(refund.createdAt),
     updated_at: formatTime(refund.updatedAt),
   }

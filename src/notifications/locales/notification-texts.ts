@@ -140,6 +140,30 @@ const texts = {
     '有一笔 {amount} {currency} 的退款申请',
     '订单 {order}。余额已扣回，请在“支付”的“退款”中批准或拒绝。',
   ),
+  invoice_requested: bilingual(
+    'An invoice for {amount} {currency} was requested',
+    'Title: {title}. Issue or refuse it under Invoices.',
+    '有一笔 {amount} {currency} 的开票申请',
+    '发票抬头：{title}。请在“发票”中开具或拒绝。',
+  ),
+  invoice_issued: bilingual(
+    'Your invoice for {amount} {currency} was issued',
+    'Number {number}. Download it under Billing, Invoices.',
+    '您申请的 {amount} {currency} 发票已开具',
+    '发票号码 {number}。请在“账单与充值”的“发票”中下载。',
+  ),
+  invoice_refused: bilingual(
+    'Your invoice for {amount} {currency} was not issued',
+    'The operator says: {reason}. You can ask for another one.',
+    '您申请的 {amount} {currency} 发票未能开具',
+    '原因：{reason}。您可以重新申请。',
+  ),
+  invoice_reversed: bilingual(
+    'Your invoice for {amount} {currency} was reversed',
+    'Number {number} is no longer valid. The operator says: {reason}.',
+    '您的 {amount} {currency} 发票已冲红',
+    '发票号码 {number} 已作废。原因：{reason}。',
+  ),
   payments_differ: bilingual(
     'Payments by {method} differ',
     'For {day}, {count} differences with the provider’s list wait for your decision under Payments, Differences.',

@@ -4,6 +4,8 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { adminExports } from '../../../src/http/admin/endpoints.ts'
 import { accountEndpoints } from '../../../src/http/console/account/account.ts'
+import { invoiceEndpoints } from '../../../src/http/console/billing/invoices.ts'
+import { orderEndpoints } from '../../../src/http/console/billing/payment-orders.ts'
 import { keyEndpoints } from '../../../src/http/console/account/keys.ts'
 import { chatRequest } from '../../support/server/account.ts'
 import { signUpEndpoints } from '../../../src/http/console/auth/sign-up.ts'
@@ -70,6 +72,17 @@ async function exportRows(path: string): Promise<Record<string, string>[]> {
 const hourMs = 3_600_000
 const anHourAgo = new Date(Date.now() - hourMs).toISOString()
 
+const invoicePayment = await customer.call(orderEndpoints.createOrder, {
+  body: { method: 'stripe', amount: '10' },
+})
+provider.pay(invoicePayment.id)
+await customer.call(orderEndpoints.checkOrder, { id: invoicePayment.id })
+const title = await customer.call(invoiceEndpoints.addInvoiceTitle, {
+  body: { kind: 'person', title: formula },
+})
+await customer.call(invoiceEndpoints.requestInvoice, {
+  body: { title: title.id, orders: [invoicePayment.id] },
+})
 const { secret } = await customer.call(keyEndpoints.create, { body: { name: formula } })
 await operator.admin('PATCH', `/accounts/${accountId}`, { name: formula })
 await operator.admin('POST', `/accounts/${accountId}/credits`, {
@@ -115,7 +128,7 @@ await eventually('both records', async () => {
 /** For each export: a filter, and fields of the first row that it selects. */
 const expected: Readonly<Record<string, readonly [query: string, first: Readonly<Record<string, string>>]>> =
   {
-    '/accounts': ['q=customer@', { id: accountId, name: `'${formula}`, balance: '4.9977', currency: 'CNY' }],
+    '/accounts': ['q=customer@', { id: accountId, name: `'${formula}`, balance: '14.9977', currency: 'CNY' }],
     [`/accounts/${accountId}/entries`]: ['', { kind: 'charge', amount: '-0.0023', currency: 'CNY' }],
     '/keys': ['q=customer@', { name: `'${formula}`, spent_total: '0.0023', currency: 'CNY' }],
     '/models': ['q=M', { id: 'm', prices_input: '0.002', prices_output: '0.003', currency: 'CNY' }],
@@ -136,6 +149,10 @@ const expected: Readonly<Record<string, readonly [query: string, first: Readonly
     '/orders': ['state=paid', { method: 'stripe', amount: '10.00', credit: '10', currency: 'CNY' }],
     '/refunds': ['', { state: 'done', amount: '1.00', reason: `'${formula}` }],
     '/referrals': ['state=refused', { referrer: accountId, reason: `'${formula}`, currency: 'CNY' }],
+    '/invoices': [
+      'state=asked',
+      { account: accountId, buyer_title: `'${formula}`, amount: '10.00', payments: invoicePayment.id },
+    ],
     '/payments/differences': ['', { kind: 'amount', amount: '9.99', expected: '10.00', state: 'open' }],
     '/audit': [`object=${accountId}`, { action: 'account.credit', object: accountId }],
   }
@@ -175,8 +192,14 @@ describe('CSV exports of the console API', () => {
     ['/usage/by.csv?group=model', 2, { name: 'm', requests: '1', cost: '0.0023', currency: 'CNY' }],
     ['/usage/by.csv?group=key', 1, { name: `'${formula}`, requests: '2', errors: '1' }],
     [`/usage/series.csv?from=${encodeURIComponent(`${day}T00:00:00+08:00`)}`, 1, { day, requests: '2' }],
-    ['/billing/entries.csv?kind=credit', 1, { amount: '5', reason: `'${formula}`, currency: 'CNY', day }],
-    ['/billing/entries.csv', 2, { kind: 'charge', amount: '-0.0023', balance: '4.9977' }],
+    ['/billing/entries.csv?kind=credit', 2, { amount: '5', reason: `'${formula}`, currency: 'CNY', day }],
+    ['/billing/invoices.csv', 1, { state: 'asked', buyer_title: `'${formula}`, currency: 'CNY' }],
+    [
+      `/billing/statements/${day.slice(0, 7)}/lines.csv`,
+      5,
+      { kind: 'opening', amount: '0', currency: 'CNY' },
+    ],
+    ['/billing/entries.csv', 3, { kind: 'charge', amount: '-0.0023', balance: '14.9977' }],
     ['/keys.csv', 1, { name: `'${formula}`, spent_total: '0.0023', currency: 'CNY' }],
   ]
   for (const [path, count, first] of exports) {

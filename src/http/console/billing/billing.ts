@@ -8,8 +8,10 @@ import { readWallet, wallet } from '../../api/wallet.ts'
 import { capsInput, money, pageFields, pageOf } from '../../api/json-schemas.ts'
 import { entrySchema, serializeCredit, serializeEntry } from '../../api/entries.ts'
 import { automaticRechargeEndpoints } from './automatic-recharge.ts'
+import { invoiceEndpoints } from './invoices.ts'
 import { orderEndpoints } from './payment-orders.ts'
 import { refundEndpoints } from './payment-refunds.ts'
+import { receiptEndpoints } from './receipts.ts'
 import { statementEndpoints } from './statements.ts'
 import { currencyColumn, dayColumn } from '../../csv-export.ts'
 import { customer } from '../context.ts'
@@ -82,5 +84,7 @@ export const billingEndpoints = {
   ...orderEndpoints,
   ...automaticRechargeEndpoints,
   ...refundEndpoints,
+  ...receiptEndpoints,
+  ...invoiceEndpoints,
   ...statementEndpoints,
 }

@@ -43,7 +43,7 @@ async function orderJson({ ctx }: ConsoleContext, order: Order): Promise<OwnOrde
 }
 
 /** Throws 404 for an order of another account. */
-async function requireOwnOrder({ ctx, accountId }: ConsoleContext, id: string): Promise<Order> {
+export async function requireOwnOrder({ ctx, accountId }: ConsoleContext, id: string): Promise<Order> {
   const order = await orderById(ctx.db, id)
   if (order?.accountId !== accountId) throw notFound('Order')
   return order

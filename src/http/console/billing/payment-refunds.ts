@@ -1,8 +1,6 @@
 /** An account's own refunds of payments. */
 import { z } from 'zod'
-import { notFound } from '../../../errors.ts'
 import { formatMinor } from '../../../lib/currency.ts'
-import { orderById } from '../../../payments/payment-orders.ts'
 import { listRefunds } from '../../../payments/payment-refunds.ts'
 import { decodeCursor, encodeCursor } from '../../api/json-values.ts'
 import { money, pageFields, pageOf } from '../../api/json-schemas.ts'
@@ -12,17 +10,14 @@ import {
   refundFields,
   serializeRefund,
 } from '../../api/payment-refunds.ts'
-import { customer, type ConsoleContext } from '../context.ts'
-
-async function requireOwn({ ctx, accountId }: ConsoleContext, order: string): Promise<void> {
-  if ((await orderById(ctx.db, order))?.accountId !== accountId) throw notFound('Order')
-}
+import { customer } from '../context.ts'
+import { requireOwnOrder } from './payment-orders.ts'
 
 export const refundEndpoints = {
   refundable: customer.get('/billing/orders/{id}/refundable', {
     response: z.object({ amount: money, currency: z.string() }),
     async handle(context) {
-      await requireOwn(context, context.params.id)
+      await requireOwnOrder(context, context.params.id)
       const { maxMinor, currency } = await context.ctx.payments.refundable(context.params.id)
       return { amount: formatMinor(maxMinor, currency), currency }
     },
@@ -32,7 +27,7 @@ export const refundEndpoints = {
     response: paymentRefundSchema,
     async handle(context) {
       const { ctx, by, params, body } = context
-      await requireOwn(context, params.id)
+      await requireOwnOrder(context, params.id)
       const input = {
         order: params.id,
         amount: body.amount ?? null,
