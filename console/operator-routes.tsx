@@ -35,7 +35,16 @@ export const operatorRoutes = [
   createRoute({
     getParentRoute: () => operatorRoute,
     path: '/payments',
-    validateSearch: stringParams('refund', 'confirm', 'compare'),
+    validateSearch: stringParams(
+      'differences',
+      'q',
+      'state',
+      'method',
+      'refund',
+      'confirm',
+      'compare',
+      'rate',
+    ),
     loader: withMessages('payments', 'invoices'),
     component: lazyPage(() => import('./pages/operator/billing/payments.tsx'), 'Payments'),
   }),
@@ -45,6 +54,12 @@ export const operatorRoutes = [
     validateSearch: stringParams('issue', 'refuse', 'reverse'),
     loader: withMessages('payments', 'invoices'),
     component: lazyPage(() => import('./pages/operator/billing/invoices.tsx'), 'OperatorInvoices'),
+  }),
+  createRoute({
+    getParentRoute: () => operatorRoute,
+    path: '/payments/bank',
+    loader: withMessages('payments'),
+    component: lazyPage(() => import('./pages/operator/billing/bank-list.tsx'), 'BankList'),
   }),
   createRoute({
     getParentRoute: () => operatorRoute,
@@ -61,7 +76,7 @@ export const operatorRoutes = [
   createRoute({
     getParentRoute: () => operatorRoute,
     path: '/accounts',
-    validateSearch: stringParams('q', 'status', 'add'),
+    validateSearch: stringParams('q', 'status', 'receivable', 'add'),
     component: lazyPage(() => import('./pages/operator/customers/accounts.tsx'), 'Accounts'),
   }),
   createRoute({
@@ -137,6 +152,7 @@ export const operatorRoutes = [
     getParentRoute: () => operatorRoute,
     path: '/promotions',
     validateSearch: stringParams('add', 'edit'),
+    loader: withMessages('payments'),
     component: lazyPage(() => import('./pages/operator/billing/promotions.tsx'), 'Promotions'),
   }),
   createRoute({

@@ -2,7 +2,18 @@
 import { queryOptions } from '@tanstack/react-query'
 import { refreshMs } from './account-queries.ts'
 import { call, get } from './client.ts'
-import type { Credential, Flow, Model, Page, Provider, Tier, Upstream, UpstreamHealth } from './contract.ts'
+import type {
+  Credential,
+  Flow,
+  Model,
+  Page,
+  PaymentMethod,
+  PaymentRate,
+  Provider,
+  Tier,
+  Upstream,
+  UpstreamHealth,
+} from './contract.ts'
 import { queryClient } from './session.ts'
 
 /** Refetches everything an operator sees. */
@@ -62,4 +73,15 @@ export const modelsQuery = queryOptions({
 export const tiersQuery = queryOptions({
   queryKey: ['admin', 'tiers'],
   queryFn: () => get<Page<Tier>>('/admin/tiers'),
+})
+
+export const paymentMethodsQuery = queryOptions({
+  queryKey: ['admin', 'payment-methods'],
+  queryFn: () => get<Page<PaymentMethod>>('/admin/payment-methods'),
+})
+
+/** Newest first. */
+export const paymentRatesQuery = queryOptions({
+  queryKey: ['admin', 'payment-rates'],
+  queryFn: () => get<Page<PaymentRate>>('/admin/payment-rates'),
 })

@@ -18,9 +18,13 @@ import type { auditRecordSchema } from '../../src/http/admin/system/audit.ts'
 import type { planSchema } from '../../src/http/admin/catalog/route-plan.ts'
 import type { modelSchema, priceVersionSchema } from '../../src/http/admin/catalog/models.ts'
 import type { inviteSchema, linkSchema, userSchema } from '../../src/http/admin/accounts/users.ts'
+import type { bankRowsSchema } from '../../src/http/admin/money/bank-rows.ts'
 import type { differenceSchema, runSchema } from '../../src/http/admin/money/payment-differences.ts'
+import type { rateSchema } from '../../src/http/admin/money/payment-orders.ts'
+import type { revenueSchema } from '../../src/http/admin/money/payment-revenue.ts'
 import type { promotionSchema } from '../../src/http/admin/money/promotions.ts'
 import type { referralSchema } from '../../src/http/admin/money/referrals.ts'
+import type { rechargePromotionSchema } from '../../src/http/admin/money/recharge-promotions.ts'
 import type { providerSchema } from '../../src/http/admin/catalog/providers.ts'
 import type { referenceModelSchema } from '../../src/http/admin/catalog/reference-models.ts'
 import type { requestDetailSchema, requestSchema } from '../../src/http/admin/traffic/requests.ts'
@@ -48,7 +52,9 @@ export type Availability = z.infer<typeof availabilitySchema>
 export type Incident = z.infer<typeof incidentSchema>
 export type Model = z.infer<typeof modelSchema>
 export type PriceVersion = z.infer<typeof priceVersionSchema>
+export type BankRows = z.infer<typeof bankRowsSchema>
 export type {
+  OfferedBonus,
   OwnOrder,
   OrderPreviewJson as OrderPreview,
 } from '../../src/http/console/billing/payment-orders.ts'
@@ -63,10 +69,13 @@ export type {
   InvoiceTitleJson as InvoiceTitle,
 } from '../../src/http/console/billing/invoices.ts'
 export type PaymentDifference = z.infer<typeof differenceSchema>
+export type PaymentRate = z.infer<typeof rateSchema>
+export type PaymentRevenue = z.infer<typeof revenueSchema>
 export type PaymentRun = z.infer<typeof runSchema>
 export type Promotion = z.infer<typeof promotionSchema>
 export type Referral = z.infer<typeof referralSchema>
 export type { InvitedAccount, ReferralSummary } from '../../src/http/console/billing/referral.ts'
+export type RechargePromotion = z.infer<typeof rechargePromotionSchema>
 export type RoutePlan = z.infer<typeof planSchema>
 export type UpstreamHealth = z.infer<typeof upstreamHealthSchema>
 export type Provider = z.infer<typeof providerSchema>

@@ -60,6 +60,7 @@ const texts: Readonly<Record<string, string>> = {
 
 const patterns: readonly (readonly [RegExp, string])[] = [
   [/^(.+): requests are failing$/, '$1：请求失败'],
+  [/^There is no rate from (\w+) to (\w+)\.$/, '缺少 $1 到 $2 的汇率。'],
   [/^The connection to the upstream failed \((.+)\)\.$/, '连接上游失败（$1）。'],
   [/^The proxy could not reach the upstream: (.+)\.$/, '代理无法连接上游：$1。'],
   [/^(.+) does not offer a list of models here\.$/, '$1 在此处不提供模型列表。'],

@@ -154,6 +154,8 @@ export interface AccountsPage extends PageOptions {
   readonly status?: 'active' | 'suspended'
   /** A part of an e-mail address or of a name, or an id. */
   readonly search?: string
+  /** Whether the account owes what disputes of payments took beyond its balance. */
+  readonly hasReceivable?: boolean
 }
 
 /** E-mail addresses are searched as entered and in lower case with an ASCII domain. */
@@ -175,6 +177,10 @@ export async function listAccounts(db: Db, page: AccountsPage): Promise<Page<Acc
     .limit(page.limit + 1)
   if (page.cursor !== undefined) query = query.where('id', '<', page.cursor)
   if (page.status !== undefined) query = query.where('status', '=', page.status)
+  if (page.hasReceivable !== undefined) {
+    const debtors = sql.selectFrom('payment_disputes').select('account_id').where('receivable_nanos', '>', 0n)
+    query = query.where('id', page.hasReceivable ? 'in' : 'not in', debtors)
+  }
   // A search reads all accounts in the worst case: like a report, it must not delay other queries.
   const rows = page.search ? await db.report(query.where(searchCondition(page.search))) : await db.all(query)
   return pageOf(rows, page.limit, accountOf)

@@ -42,7 +42,9 @@ async function listDay(client: AlipayClient, deps: PaymentMethodDeps, date: stri
     maxBytes: maxArchiveBytes,
   })
   if (response.status !== 200)
-    throw new ProviderError(`The bill of ${date} was answered with ${response.status}.`)
+    throw new ProviderError(
+      `Alipay responded to the download of the bill of ${date} with ${response.status}.`,
+    )
   return readBill(response.body)
 }
 

@@ -1,10 +1,10 @@
-/** Calls of Alipay's gateway: each is signed, and no answer counts before its signature was verified. */
+/** Calls of Alipay's gateway: each is signed, and no response counts before its signature was verified. */
 import { ProviderError } from './payment-method.ts'
 import { isSignedBy, signedText, signText, splitAnswer, type AlipayAnswer } from './alipay-signature.ts'
 import type { AlipaySettings } from './alipay-settings.ts'
 import type { PaymentMethodDeps } from './method-deps.ts'
 
-/** A verified answer. Alipay has carried out the call, or refused it for reasons of business (`refusal`). */
+/** A verified response. Alipay has carried out the call, or refused it for reasons of business (`refusal`). */
 export interface AlipayResult {
   /** Such as `ACQ.TRADE_NOT_EXIST`; null: code 10000. */
   readonly refusal: string | null
@@ -56,7 +56,7 @@ export class AlipayClient {
     return parameters
   }
 
-  /** Calls the gateway. Throws a `ProviderError` without a verified answer of code 10000 or 40004. */
+  /** Calls the gateway. Throws a `ProviderError` without a verified response of code 10000 or 40004. */
   async call(method: string, content: AlipayContent, extra?: AlipayContent): Promise<AlipayResult> {
     const url = new URL(this.settings.base)
     // The gateway decodes the body by this, before it reads the parameter of the same name.
@@ -67,16 +67,17 @@ export class AlipayClient {
       headers: { 'content-type': 'application/x-www-form-urlencoded;charset=utf-8' },
       body: this.sign(method, content, extra).toString(),
     })
-    if (response.status !== 200) throw new ProviderError(`Alipay answered ${method} with ${response.status}.`)
+    if (response.status !== 200)
+      throw new ProviderError(`Alipay responded to ${method} with ${response.status}.`)
     return readResult(method, this.#verified(method, splitAnswer(response.body, method)))
   }
 
-  #verified(method: string, answer: AlipayAnswer | null): Buffer {
-    if (answer === null) throw new ProviderError(`The answer of Alipay to ${method} is no JSON object.`)
-    const { content, signature, certificate } = answer
+  #verified(method: string, response: AlipayAnswer | null): Buffer {
+    if (response === null) throw new ProviderError(`The response of Alipay to ${method} is no JSON object.`)
+    const { content, signature, certificate } = response
     if (content === null || signature === '')
       throw new ProviderError(
-        `The answer of Alipay to ${method} is unsigned${describe(content ?? answer.error)}.`,
+        `The response of Alipay to ${method} is unsigned${describe(content ?? response.error)}.`,
       )
     const { alipayKeys, certificates } = this.settings
     const keys = alipayKeys.filter((key) => certificates === null || key.certificate === certificate)
@@ -89,7 +90,7 @@ export class AlipayClient {
         keys.map(({ key }) => key),
       )
     )
-      throw new ProviderError(`The answer of Alipay to ${method} has a wrong signature.`)
+      throw new ProviderError(`The response of Alipay to ${method} has a wrong signature.`)
     return content
   }
 }
@@ -119,6 +120,6 @@ function readResult(method: string, content: Buffer): AlipayResult {
   // ACQ.SYSTEM_ERROR and its like say that nothing is known, under the code of a refusal, too.
   const isUnknown = !codePattern.test(refusal) || /SYSTEM_?ERROR|UNKNOW/i.test(refusal)
   if (code !== '40004' || isUnknown)
-    throw new ProviderError(`Alipay answered ${method} with an error${describe(content)}.`)
+    throw new ProviderError(`Alipay responded to ${method} with an error${describe(content)}.`)
   return { refusal, text }
 }

@@ -129,6 +129,6 @@ function contentOf(order: ProviderOrder, product: string) {
 function begunQr(order: ProviderOrder, result: AlipayResult): BegunOrder {
   const qr = result.text('qr_code')
   if (qr === '' || result.text('out_trade_no') !== order.id)
-    throw new ProviderError('Alipay answered without a QR code of the order.')
+    throw new ProviderError('Alipay responded without a QR code of the order.')
   return { kind: 'begun', reference: null, pay: { kind: 'qr', qr } }
 }

@@ -25,10 +25,12 @@ export async function sendRefund(client: AlipayClient, refund: ProviderRefund): 
   })
   const reference = refund.id
   if (refusal === null) return { state: text('fund_change') === 'Y' ? 'done' : 'sent', reference }
-  if (!finalRefusals.has(refusal)) return { state: 'unclear', reason: `Alipay answered ${refusal}.` }
-  // An earlier call without an answer may have refunded: then it must not be given back, too.
+  if (!finalRefusals.has(refusal)) return { state: 'unclear', reason: `Alipay responded with ${refusal}.` }
+  // An earlier call without a response may have refunded: then it must not be given back, too.
   const reading = await readRefund(client, refund)
-  return reading.state === 'absent' ? { state: 'refused', reason: `Alipay answered ${refusal}.` } : reading
+  return reading.state === 'absent'
+    ? { state: 'refused', reason: `Alipay responded with ${refusal}.` }
+    : reading
 }
 
 export async function readRefund(client: AlipayClient, refund: ProviderRefund): Promise<RefundReading> {

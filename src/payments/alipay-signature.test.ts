@@ -48,13 +48,13 @@ describe('Alipay signatures', () => {
     assert.equal(sha256(text), '4cc3a7d3125dea59fb3a7b8ce05c7f85673a4abafea03ef8ea255114a88161ae')
   })
 
-  test('answer – the bytes that are signed are those of the vector', () => {
+  test('response – the bytes that are signed are those of the vector', () => {
     const { content, signature } = splitAnswer(Buffer.from(queryAnswer), 'alipay.trade.query') ?? {}
     assert.equal(sha256(content ?? ''), 'dd0ca62ffa1e1ccab571a3c1fa954aa1f1e8a0efb772d4d73af2c12582999fd8')
     assert.equal(signature, 'c2lnbmF0dXJl')
   })
 
-  test('answer – spaces, escapes and braces in texts stay as received', () => {
+  test('response – spaces, escapes and braces in texts stay as received', () => {
     const inner = String.raw`{ "qr_code":"https:\/\/qr.alipay.com\/}{\"" , "n":{"a":[{}]} }`
     for (const answer of [
       `{"sign":"s","alipay_trade_precreate_response":${inner}}`,
@@ -63,7 +63,7 @@ describe('Alipay signatures', () => {
       assert.equal(splitAnswer(Buffer.from(answer), 'alipay.trade.precreate')?.content?.toString(), inner)
   })
 
-  test('answer – what two parsers could read differently is none', () => {
+  test('response – what two parsers could read differently is none', () => {
     for (const answer of [
       `${queryAnswer}{}`,
       queryAnswer.replace('"sign"', '"alipay_trade_query_response":{},"sign"'),

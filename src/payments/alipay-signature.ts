@@ -39,7 +39,7 @@ export interface AlipayAnswer {
   readonly error: Buffer | null
 }
 
-/** Takes an answer to the API method `method` apart. null: it is not one JSON object with distinct keys. */
+/** Takes a response to the API method `method` apart. null: it is not one JSON object with distinct keys. */
 export function splitAnswer(body: Buffer, method: string): AlipayAnswer | null {
   const scan = scanJsonObject(body)
   if (scan.kind !== 'object') return null

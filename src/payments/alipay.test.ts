@@ -38,7 +38,7 @@ function startProblem(settings: Readonly<Record<string, string>>): string {
 }
 
 describe('Alipay', () => {
-  test('certificate mode – every call names both certificates, and the answer’s is known', async () => {
+  test('certificate mode – every call names both certificates, and the response’s is known', async () => {
     const certificates = makeAlipayCertificates()
     await using open = await openAlipay(await AlipayServer.start(Date.now, certificates))
     const { method, server } = open
@@ -181,7 +181,7 @@ describe('Alipay', () => {
     await assert.rejects(method.refund(refundOf(order, 1n)), ProviderError)
   })
 
-  test('refund – one that is refused after a lost answer is not given back', async () => {
+  test('refund – one that is refused after a lost response is not given back', async () => {
     await using open = await openAlipay()
     const { method, server } = open
     const refund = refundOf(await paidOrder(open), 1000n)

@@ -38,5 +38,5 @@ export function createAlipay(deps: PaymentMethodDeps): PaymentMethod | null {
 /** Reads an order that does not exist: that Alipay says so, with its signature, shows that the keys are right. */
 async function check(client: AlipayClient): Promise<string | null> {
   const { refusal } = await client.call('alipay.trade.query', { out_trade_no: noOrder })
-  return refusal === unknownTrade ? null : `Alipay answered ${refusal ?? 'with an unknown order'}.`
+  return refusal === unknownTrade ? null : `Alipay responded with ${refusal ?? 'an unknown order'}.`
 }

@@ -59,6 +59,14 @@ describe('bank rows', () => {
     assert.throws(() => parseBankRows('a,b\n1,2', 'CNY'), /amounts/)
   })
 
+  test('list – a quote that is not closed is named by its line, and too many rows are rejected', () => {
+    const open = 'Amount,Payer\n1.00,"A\nLtd"\n2.00,"B\n3.00,C'
+    assert.throws(() => parseBankRows(open, 'CNY'), /quote in line 4/)
+    const long = (count: number) => `Amount,Payer\n${'1.00,A\n'.repeat(count)}`
+    assert.equal(parseBankRows(long(2000), 'CNY').rows.length, 2000)
+    assert.throws(() => parseBankRows(long(2001), 'CNY'), /at most 2000 rows/)
+  })
+
   test('list – any cells survive quoting', () => {
     const cells = fc.string({ maxLength: 12 }).map((text) => `x${text.replaceAll('\r', '')}x`)
     fc.assert(
@@ -94,6 +102,21 @@ describe('bank rows', () => {
     const [one, two] = rows
     assert.ok(one && two)
     assert.equal(orderOf([first], [one, two, two]), null)
+  })
+
+  test('match – two orders in one row, or with one reference, are left to the operator', () => {
+    const both = `${referenceOf(first.id)} ${referenceOf(second.id)}`
+    const { rows } = parseBankRows(`Amount,Remark\n100.00,${both}\n5.00,re${referenceOf(first.id)}.`, 'CNY')
+    const matches = matchBankRows(rows, [first, second])
+    assert.deepEqual(
+      matches.map(({ order, by }) => [order, by]),
+      [
+        [null, null],
+        [first.id, 'reference'],
+      ],
+    )
+    const twin = { ...first, id: first.id.replace('S01K', 'S01J') }
+    assert.equal(matchBankRows(rows, [first, twin])[1]?.order, null)
   })
 
   test('match – a reference that is not awaited is reported, and its payer is not used', () => {

@@ -1,8 +1,8 @@
 /** Rows of a bank's list, pasted by an operator, and the orders that they seem to pay. Nothing is credited by it. */
 import { createHash } from 'node:crypto'
-import { apiError } from '../errors.ts'
+import { invalidField } from '../errors.ts'
 import { parseMinor } from '../lib/currency.ts'
-import { isReference, normalizeReference, referenceOf } from './bank-reference.ts'
+import { isReference, normalizeReference, referenceLength, referenceOf } from './bank-reference.ts'
 
 /** Money that arrived. */
 export interface BankRow {
@@ -52,11 +52,14 @@ const columns = {
 } as const
 type Column = keyof typeof columns
 
+/** Without the money that left. */
+const maxRows = 2000
+
 /** RFC 4180, with the separator that the first line with one has; each record with its line. */
 function parseCsv(text: string): { line: number; cells: string[] }[] {
   const separator = /[,;\t]/.exec(text.split('\n').find((line) => /[,;\t]/.test(line)) ?? '')?.[0] ?? ','
   const records: { line: number; cells: string[] }[] = []
-  let [cell, cells, isQuoted, line, start] = ['', [] as string[], false, 1, 1]
+  let [cell, cells, isQuoted, line, start, quotedAt] = ['', [] as string[], false, 1, 1, 1]
   for (let at = 0; at <= text.length; at += 1) {
     const char = text.charAt(at)
     if (char === '\n') line += 1
@@ -64,7 +67,7 @@ function parseCsv(text: string): { line: number; cells: string[] }[] {
       if (char !== '"') cell += char
       else if (text.charAt(at + 1) === '"') cell += text.charAt((at += 1))
       else isQuoted = false
-    } else if (char === '"' && cell === '') isQuoted = true
+    } else if (char === '"' && cell === '') [isQuoted, quotedAt] = [true, line]
     else if (char !== separator && char !== '\n' && char !== '') cell += char
     else {
       cells.push(cleanCell(cell))
@@ -75,6 +78,8 @@ function parseCsv(text: string): { line: number; cells: string[] }[] {
       start = line
     }
   }
+  // Everything below it would be part of one cell.
+  if (isQuoted) throw invalidField('csv', `has a quote in line ${quotedAt} that is not closed`)
   return records
 }
 
@@ -101,7 +106,7 @@ function amountOf(cell: string, currency: string): bigint | null | undefined {
 
 /**
  * Reads a list as banks export it: lines above the header are skipped, and so is money that left. Throws 400 if no line
- * names a column of amounts.
+ * names a column of amounts, if a quote is not closed, or if there are too many rows.
  */
 export function parseBankRows(text: string, currency: string): BankRows {
   const records = parseCsv(text.replaceAll('\r\n', '\n'))
@@ -109,10 +114,8 @@ export function parseBankRows(text: string, currency: string): BankRows {
     ({ cells }) => cells.length > 1 && cells.some((cell) => columns.amount.test(cell)),
   )
   const header = records[headerAt]?.cells
-  if (header === undefined) {
-    const message = 'Invalid `csv`: no line names a column of amounts, such as “金额” or “Amount”.'
-    throw apiError('invalid_request', { param: 'csv', message })
-  }
+  if (header === undefined)
+    throw invalidField('csv', 'must have a line that names a column of amounts, such as “金额” or “Amount”')
   const at = (column: Column): number => header.findIndex((name) => columns[column].test(name))
   const [amountAt, dateAt, transactionAt, payerAt] = [
     at('amount'),
@@ -130,11 +133,21 @@ export function parseBankRows(text: string, currency: string): BankRows {
     const [date, transaction, payer] = [cell(dateAt), cell(transactionAt), cell(payerAt)]
     rows.push({ line, amountMinor, date, transaction, payer, cells })
   }
+  if (rows.length + unreadLines.length > maxRows)
+    throw invalidField('csv', `must have at most ${maxRows} rows; paste a shorter period`)
   return { rows, unreadLines }
 }
 
-function references(row: BankRow): string[] {
-  return row.cells.map(normalizeReference)
+/** The orders whose references are in a row, wherever they are. */
+function ordersNamedIn(
+  { cells }: BankRow,
+  byReference: ReadonlyMap<string, readonly AwaitedTransfer[]>,
+): AwaitedTransfer[] {
+  const found = new Set<AwaitedTransfer>()
+  for (const cell of cells.map(normalizeReference))
+    for (let at = 0; at + referenceLength <= cell.length; at += 1)
+      for (const order of byReference.get(cell.slice(at, at + referenceLength)) ?? []) found.add(order)
+  return [...found]
 }
 
 /** Dates and words can have a right check character by chance: they have no letter, or no digit. */
@@ -148,21 +161,23 @@ function hasReference({ cells }: BankRow): boolean {
  * of the result is that of the rows.
  */
 export function matchBankRows(rows: readonly BankRow[], orders: readonly AwaitedTransfer[]): BankMatch[] {
-  const byReference = rows.map((row) => {
-    const cells = references(row)
-    return orders.filter(({ id }) => cells.some((cell) => cell.includes(referenceOf(id))))
-  })
-  const named = new Set(byReference.flat())
-  const fits = rows.map((row, index) =>
-    byReference[index]?.length === 0 && !hasReference(row)
-      ? orders.filter((order) => !named.has(order) && fitsPayer(row, order))
+  const byReference = Map.groupBy(orders, ({ id }) => referenceOf(id))
+  const namedBy = rows.map((row) => ordersNamedIn(row, byReference))
+  const named = new Set(namedBy.flat())
+  const byAmount = Map.groupBy(
+    orders.filter((order) => !named.has(order)),
+    ({ amountMinor }) => amountMinor,
+  )
+  const fitting = rows.map((row, index) =>
+    namedBy[index]?.length === 0 && !hasReference(row)
+      ? ordersOfPayer(row, byAmount.get(row.amountMinor) ?? [])
       : [],
   )
+  const rowsThatFit = Map.groupBy(fitting.flat(), ({ id }) => id)
   return rows.map((row, index) => {
-    const [found = [], fitting = []] = [byReference[index], fits[index]]
-    const [fit] = fitting
-    const isAlone =
-      fitting.length === 1 && fits.filter((others) => others.includes(fit as AwaitedTransfer)).length === 1
+    const [found = [], fits = []] = [namedBy[index], fitting[index]]
+    const [fit] = fits
+    const isAlone = fit !== undefined && fits.length === 1 && rowsThatFit.get(fit.id)?.length === 1
     const order = (found.length === 1 ? found[0] : undefined) ?? (isAlone ? fit : undefined)
     const by = found.length === 1 ? 'reference' : 'payer'
     return {
@@ -175,7 +190,8 @@ export function matchBankRows(rows: readonly BankRow[], orders: readonly Awaited
   })
 }
 
-function fitsPayer(row: BankRow, { amountMinor, payers }: AwaitedTransfer): boolean {
-  if (row.payer === null || row.amountMinor !== amountMinor) return false
-  return payers.includes(createHash('sha256').update(row.payer).digest('hex'))
+function ordersOfPayer({ payer }: BankRow, orders: readonly AwaitedTransfer[]): AwaitedTransfer[] {
+  if (payer === null || orders.length === 0) return []
+  const hash = createHash('sha256').update(payer).digest('hex')
+  return orders.filter(({ payers }) => payers.includes(hash))
 }

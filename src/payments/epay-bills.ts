@@ -61,7 +61,7 @@ export class EpayBills implements Bills {
       received += rows.length
       const known = seen.size
       for (const row of rows) {
-        if (!isRow(row)) throw this.#site.error('did not answer with a list of orders')
+        if (!isRow(row)) throw this.#site.error('did not respond with a list of orders')
         const [transaction, at] = [textOf(row, 'trade_no'), timeOf(row, 'addtime')]
         if (transaction === '') throw this.#site.error('listed an order without a number')
         isSorted &&= at !== null && at <= last

@@ -58,7 +58,7 @@ describe('epay orders', () => {
     assert.equal(reading.payment.amountMinor, 9_999_999_999n)
   })
 
-  test('answers – a code, a page of the site, an app, or the signed page, and never HTML', async () => {
+  test('responses – a code, a page of the site, an app, or the signed page, and never HTML', async () => {
     await using open = await openMethod(version1)
     const provider = open.provider as EpayServer
     const base = open.provider.settings['EPAY_BASE'] ?? ''

@@ -22,9 +22,9 @@ function statedTradeStatuses(rows: readonly EpayRow[]): string[] {
  * Some sites put the order under `data`, and some state in `status` only that the query worked: where there is a
  * `trade_status`, it decides.
  */
-export function readingOf(merchant: EpayMerchant, answer: EpayRow, order: ProviderOrder): OrderReading {
+export function readingOf(merchant: EpayMerchant, response: EpayRow, order: ProviderOrder): OrderReading {
   const { site } = merchant
-  const rows = isRow(answer['data']) ? [answer, answer['data']] : [answer]
+  const rows = isRow(response['data']) ? [response, response['data']] : [response]
   const row: EpayRow = Object.assign({}, ...rows) as EpayRow
   if (textOf(row, 'out_trade_no') !== order.id) throw site.error('stated another order')
   const tradeStatuses = statedTradeStatuses(rows)

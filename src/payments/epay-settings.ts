@@ -57,7 +57,7 @@ export function readEpaySettings(config: Config): EpaySettings | null {
   if (search + hash + username !== '')
     throw new ConfigError(['Invalid EPAY_BASE: must have no user name, query or fragment'])
   if (!/^[\w-]{1,64}$/.test(keys.pid)) throw new ConfigError(['Invalid EPAY_PID: must be letters and digits'])
-  // Page links of version 2 expire after five minutes; what `create` answers needs the type.
+  // Page links of version 2 expire after five minutes; what `create` responds with needs the type.
   if (keys.key === null && config.epayTypes.length === 0)
     throw new ConfigError(['Invalid EPAY_TYPES: must be set together with EPAY_PRIVATE_KEY'])
   return { ...keys, types: config.epayTypes, trustsNotice: config.epayTrustNotice }

@@ -1,5 +1,5 @@
 /**
- * Calls to an epay site. Sites run the same protocol with unequal care: every answer is checked for its form, and text of
+ * Calls to an epay site. Sites run the same protocol with unequal care: every response is checked for its form, and text of
  * the site is never shown unbounded.
  */
 import { parseMinor } from '../lib/currency.ts'
@@ -72,7 +72,7 @@ export class EpaySite {
     return `${this.#base}${path}?${new URLSearchParams(fields).toString()}`
   }
 
-  /** Throws a `ProviderError` if the site does not answer. */
+  /** Throws a `ProviderError` if the site does not respond. */
   async request(method: 'GET' | 'POST', path: string, fields: EpayFields): Promise<GuardedResponse> {
     const headers = { accept: 'application/json' }
     if (method === 'GET')
@@ -87,16 +87,16 @@ export class EpaySite {
 
   /** Throws a `ProviderError` for everything but a JSON object with status 200. */
   parse({ status, body }: GuardedResponse): EpayRow {
-    if (status !== 200) throw this.error(`answered with status ${status}`)
+    if (status !== 200) throw this.error(`responded with status ${status}`)
     let value: unknown
     try {
       // PHP files that begin with a byte order mark send it, too.
       value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body), numberText)
     } catch {
-      // The error would quote the answer, which may name the payer.
-      throw this.error('did not answer with JSON')
+      // The error would quote the response, which may name the payer.
+      throw this.error('did not respond with JSON')
     }
-    if (!isRow(value)) throw this.error('did not answer with a JSON object')
+    if (!isRow(value)) throw this.error('did not respond with a JSON object')
     return value
   }
 

@@ -1,4 +1,4 @@
-/** Version 1 of epay: MD5 over requests and notices; answers are unsigned, so https is what vouches for them. */
+/** Version 1 of epay: MD5 over requests and notices; responses are unsigned, so https is what vouches for them. */
 import type { EpaySettings } from './epay-settings.ts'
 import type { EpayFields } from './epay-signature.ts'
 import { readingOf } from './epay-orders.ts'
@@ -28,7 +28,7 @@ export class EpayV1 implements EpayVersion {
     this.#credentials = { pid: settings.pid, key: settings.key }
   }
 
-  /** With a type, the site is asked, and answers with a code or a page; its own chooser is a signed link. */
+  /** With a type, the site is asked, and responds with a code or a page; its own chooser is a signed link. */
   async begin(order: ProviderOrder): Promise<BegunOrder> {
     const fields = orderFields(this.#settings, order)
     const page = { kind: 'redirect', url: this.#site.url('submit.php', this.#sign(fields)) } as const
@@ -71,7 +71,7 @@ export class EpayV1 implements EpayVersion {
     const row = await this.#get('order', { out_trade_no: order.id })
     if (textOf(row, 'code') !== '1') {
       if (isNotFound(row)) return { state: 'unpaid' }
-      throw this.#site.error('did not answer the query of an order')
+      throw this.#site.error('did not respond to the query of an order')
     }
     return readingOf({ site: this.#site, pid: this.#settings.pid }, row, order)
   }
@@ -129,6 +129,6 @@ export class EpayV1 implements EpayVersion {
     const row = await this.#get('orders', { limit: String(pageSize), page: String(page + 1) })
     if (textOf(row, 'code') === '1' && Array.isArray(row['data'])) return row['data'] as unknown[]
     if (isNotFound(row)) return []
-    throw this.#site.error('did not answer the query of its list')
+    throw this.#site.error('did not respond to the query of its list')
   }
 }

@@ -1,4 +1,4 @@
-/** Version 2 of epay: RSA over requests, answers and notices, each with its time. */
+/** Version 2 of epay: RSA over requests, responses and notices, each with its time. */
 import { formatMinor } from '../lib/currency.ts'
 import { readingOf } from './epay-orders.ts'
 import type { EpaySettings } from './epay-settings.ts'
@@ -18,7 +18,7 @@ export const maxClockDifferenceMs = 300_000
 
 const pageSize = 50
 
-/** The scalar fields of an answer; PHP, in which sites are written, signs `true` as `1` and `false` as nothing. */
+/** The scalar fields of a response; PHP, in which sites are written, signs `true` as `1` and `false` as nothing. */
 function scalarFields(row: EpayRow): EpayFields {
   const scalars = Object.entries(row).filter(([, value]) => typeof value === 'string' || value === true)
   return Object.fromEntries(scalars.map(([name, value]) => [name, value === true ? '1' : String(value)]))
@@ -37,7 +37,7 @@ export class EpayV2 implements EpayVersion {
   }
 
   /**
-   * The site's answer. One with code 0 is signed and new; errors come unsigned: they prove nothing except that the call
+   * The site's response. One with code 0 is signed and new; errors come unsigned: they prove nothing except that the call
    * was not carried out as asked.
    */
   async #call(path: string, fields: EpayFields): Promise<EpayRow> {
@@ -51,10 +51,10 @@ export class EpayV2 implements EpayVersion {
     if (textOf(row, 'code') !== '0') return row
     const { sign: signature = '', timestamp = '', ...signed } = scalarFields(row)
     if (!signer.verify({ ...signed, timestamp }, signature))
-      throw this.#site.error('signed its answer with another key than EPAY_PUBLIC_KEY, or not at all')
+      throw this.#site.error('signed its response with another key than EPAY_PUBLIC_KEY, or not at all')
     const at = /^\d{10}$/.test(timestamp) ? Number(timestamp) * 1000 : Number.NaN
     if (!(Math.abs(this.#now() - at) <= maxClockDifferenceMs))
-      throw this.#site.error('dated its answer more than five minutes off: compare the clocks')
+      throw this.#site.error('dated its response more than five minutes off: compare the clocks')
     return row
   }
 
@@ -66,10 +66,10 @@ export class EpayV2 implements EpayVersion {
       const pay = this.#instructionOf(row)
       if (pay !== null) return { kind: 'begun', reference: textOf(row, 'trade_no') || null, pay }
     }
-    throw this.#site.error('answered with no code and no page to pay')
+    throw this.#site.error('responded with no code and no page to pay')
   }
 
-  /** null: what the site answered cannot be shown here, above all `html`; its page can. */
+  /** null: what the site responded with cannot be shown here, above all `html`; its page can. */
   #instructionOf(row: EpayRow): PayInstruction | null {
     const info = textOf(row, 'pay_info')
     switch (textOf(row, 'pay_type')) {
@@ -99,7 +99,7 @@ export class EpayV2 implements EpayVersion {
     }
     // Unsigned. Nothing is given or taken by it: a payment that the site learns of later is credited all the same.
     if (isNotFound(row)) return { state: 'unpaid' }
-    throw this.#site.error('did not answer the query of an order')
+    throw this.#site.error('did not respond to the query of an order')
   }
 
   async close(order: ProviderOrder): Promise<'closed' | 'paid' | 'unsupported'> {
@@ -108,7 +108,7 @@ export class EpayV2 implements EpayVersion {
     return (await this.read(order)).state === 'unpaid' ? 'unsupported' : 'paid'
   }
 
-  /** The answer to the refund counts for nothing; the query of the refund does. */
+  /** The response to the refund counts for nothing; the query of the refund does. */
   async refund(refund: ProviderRefund): Promise<RefundReading> {
     const { order, amountMinor } = refund
     const row = await this.#call('api/pay/refund', {
@@ -127,7 +127,7 @@ export class EpayV2 implements EpayVersion {
     const row = await this.#call('api/pay/refundquery', { out_refund_no: id })
     if (textOf(row, 'code') !== '0') {
       if (isNotFound(row)) return { state: 'absent' }
-      throw this.#site.error('did not answer the query of a refund')
+      throw this.#site.error('did not respond to the query of a refund')
     }
     if (textOf(row, 'out_refund_no') !== id) throw this.#site.error('stated another refund')
     const reference = textOf(row, 'refund_no') || null
@@ -148,6 +148,6 @@ export class EpayV2 implements EpayVersion {
     const row = await this.#call('api/merchant/orders', { offset: String(seen), limit: String(pageSize) })
     if (textOf(row, 'code') === '0' && Array.isArray(row['data'])) return row['data'] as unknown[]
     if (isNotFound(row)) return []
-    throw this.#site.error('did not answer the query of its list')
+    throw this.#site.error('did not respond to the query of its list')
   }
 }

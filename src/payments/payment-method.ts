@@ -98,7 +98,7 @@ export type RefundReading =
   | { readonly state: 'refused'; readonly reason: string }
   /** The provider does not know the refund: it may be sent again under its number. */
   | { readonly state: 'absent' }
-  /** The answer cannot be understood, and asking again could refund twice: an operator decides. */
+  /** The response cannot be understood, and asking again could refund twice: an operator decides. */
   | { readonly state: 'unclear'; readonly reason: string }
 
 /** A notice as received. Nothing of it is logged. */
@@ -211,7 +211,7 @@ export interface SavedCards {
 }
 
 /**
- * A payment method that is configured. Every call that asks the provider throws a `ProviderError` if there was no answer
+ * A payment method that is configured. Every call that asks the provider throws a `ProviderError` if there was no response
  * that can be verified: then nothing is known, and nothing is concluded.
  */
 export interface PaymentMethod {
@@ -239,7 +239,7 @@ export interface PaymentMethod {
   readDispute?(reference: string): Promise<DisputeFacts>
 }
 
-/** The provider gave no answer that can be verified. The message names no secret and no payer. */
+/** The provider gave no response that can be verified. The message names no secret and no payer. */
 export class ProviderError extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options)
@@ -247,7 +247,7 @@ export class ProviderError extends Error {
   }
 }
 
-/** For `check`: that a provider gives no answer that can be verified is a problem, too. */
+/** For `check`: that a provider gives no response that can be verified is a problem, too. */
 export async function problemOf(ask: () => Promise<string | null>): Promise<string | null> {
   try {
     return await ask()

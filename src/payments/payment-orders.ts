@@ -2,16 +2,17 @@
  * Orders of payments. A row is written before the provider is asked, with everything that is compared later, and an order
  * that was paid once stays paid. Statements are for the batches of `engine/payments/`.
  */
-import type { Compilable } from 'kysely'
+import { sql as fragment, type Compilable } from 'kysely'
 import { pageOf, type Db, type Page, type PageOptions } from '../db/db.ts'
 import { columnsOf, fieldsOf, rowOf, type RowFields } from '../db/row-fields.ts'
 import { sql, type OrderState, type PaymentOrdersTable } from '../db/schema/schema.ts'
 import { newId } from '../lib/ids.ts'
+import { isReference, normalizeReference } from './bank-reference.ts'
 import type { MethodName, PayInstruction } from './payment-method.ts'
 
 /** An order; amounts are minor units of its currency, or nanos of the platform's. */
 export interface Order extends Omit<RowFields<PaymentOrdersTable>, 'pay' | 'savesCard' | 'automatic'> {
-  /** null: the provider has not answered yet. */
+  /** null: the provider has not responded yet. */
   readonly pay: PayInstruction | null
   readonly savesCard: boolean
   readonly automatic: boolean
@@ -135,6 +136,8 @@ export async function orderedSince(
 }
 
 export interface OrderFilter {
+  /** An id, the reference of a bank transfer, or the provider's number of a payment. */
+  readonly search?: string | undefined
   readonly account?: string | undefined
   readonly state?: OrderState | undefined
   readonly method?: MethodName | undefined
@@ -146,7 +149,7 @@ export interface OrderFilter {
 
 /** Newest first. */
 export async function listOrders(db: Db, filter: OrderFilter, page: PageOptions): Promise<Page<Order>> {
-  const { account: accountId, state, method, from = 0, to = Number.MAX_SAFE_INTEGER } = filter
+  const { account: accountId, search, state, method, from = 0, to = Number.MAX_SAFE_INTEGER } = filter
   let query = orders()
     .where((build) => build.and(columnsOf<PaymentOrdersTable>({ accountId, state, method })))
     .where('created_at', '>=', from)
@@ -154,7 +157,16 @@ export async function listOrders(db: Db, filter: OrderFilter, page: PageOptions)
     .orderBy('id', 'desc')
     .limit(page.limit + 1)
   if (page.cursor !== undefined) query = query.where('id', '<', page.cursor)
-  return pageOf(await db.all(query), page.limit, orderOf)
+  // A search reads all orders in the worst case: like a report, it must not delay other queries.
+  const rows = search ? await db.report(query.where(searchCondition(search))) : await db.all(query)
+  return pageOf(rows, page.limit, orderOf)
+}
+
+/** The reference of a bank transfer consists of the end of the order's id and a check character. */
+function searchCondition(text: string) {
+  const endOfId = isReference(text) ? `%${normalizeReference(text).slice(0, -1)}` : ''
+  return fragment<boolean>`(id = ${text.toUpperCase()} or (method = 'bank' and id like ${endOfId})
+    or id in (select order_id from payments where transaction_id = ${text}))`
 }
 
 /** Unpaid orders are deleted after 90 days; paid ones, and those that anything refers to, never. */

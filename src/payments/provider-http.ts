@@ -5,7 +5,7 @@ import { GuardedHttp, type GuardedRequest, type GuardedResponse } from '../lib/g
 import { ProviderError } from './payment-method.ts'
 
 const timeoutMs = 20_000
-const maxAnswerBytes = 1024 ** 2
+const maxResponseBytes = 1024 ** 2
 
 /** Whether http is accepted in place of https: the host is a literal address that the operator listed. */
 export function mayUseHttp(url: string, allow: readonly Cidr[]): boolean {
@@ -25,7 +25,7 @@ export class ProviderHttp implements AsyncDisposable {
 
   /** The response, whatever its status. Throws a `ProviderError` that contains no part of the URL's query, if there is none. */
   async request({
-    maxBytes = maxAnswerBytes,
+    maxBytes = maxResponseBytes,
     ...request
   }: Omit<GuardedRequest, 'maxBytes'> & { readonly maxBytes?: number }): Promise<GuardedResponse> {
     const { url } = request
@@ -33,9 +33,9 @@ export class ProviderHttp implements AsyncDisposable {
     if (protocol !== 'https:' && !mayUseHttp(url, this.#allow))
       throw new ProviderError(`${host} must be asked by https.`)
     const response = await this.#http.request({ ...request, maxBytes }).catch((error: unknown) => {
-      throw new ProviderError(`${host} did not answer (${errorCode(error) ?? 'no connection'}).`)
+      throw new ProviderError(`${host} did not respond (${errorCode(error) ?? 'no connection'}).`)
     })
-    if (response.isCut) throw new ProviderError(`The answer of ${host} is too large.`)
+    if (response.isCut) throw new ProviderError(`The response of ${host} is too large.`)
     return response
   }
 

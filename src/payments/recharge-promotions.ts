@@ -136,9 +136,14 @@ export async function rechargePromotionsAfter(db: Db, page: PageOptions): Promis
   return (await db.all(query)).map(promotionOf)
 }
 
-/** The promotion with the largest bonus for this recharge that its limits still allow. */
-export async function bestBonus(db: Db, recharge: Recharge) {
-  const { account, creditNanos, at } = recharge
+interface OpenPromotion {
+  readonly promotion: RechargePromotion
+  /** What the account can still get; null: no limit. */
+  readonly leftNanos: bigint | null
+}
+
+/** The promotions that run at a time and have something left for an account. */
+export async function openPromotions(db: Db, account: string, at: number): Promise<OpenPromotion[]> {
   const query = sql
     .selectFrom('recharge_promotions')
     .selectAll()
@@ -146,16 +151,30 @@ export async function bestBonus(db: Db, recharge: Recharge) {
     .where('starts_at', '<=', at)
     .where((build) => build.or([build('ends_at', 'is', null), build('ends_at', '>', at)]))
     .orderBy('id')
-  let best: { readonly promotion: RechargePromotion; readonly nanos: bigint } | undefined
+  const open: OpenPromotion[] = []
   for (const row of await db.all(query)) {
-    const promotion = promotionOf(row)
+    if (row.first_only === 1 && (await hasPaid(db, account))) continue
+    const limits = [
+      ...(row.budget_nanos === null ? [] : [row.budget_nanos - row.used_nanos]),
+      ...(row.per_account_nanos === null
+        ? []
+        : [row.per_account_nanos - (await bonusesOf(db, row.id, account))]),
+    ]
+    const leftNanos = limits.reduce<bigint | null>(
+      (least, limit) => (least === null || limit < least ? limit : least),
+      null,
+    )
+    if (leftNanos === null || leftNanos > 0n) open.push({ promotion: promotionOf(row), leftNanos })
+  }
+  return open
+}
+
+/** The promotion with the largest bonus for this recharge that its limits still allow. */
+export async function bestBonus(db: Db, { account, creditNanos, at }: Recharge) {
+  let best: { readonly promotion: RechargePromotion; readonly nanos: bigint } | undefined
+  for (const { promotion, leftNanos } of await openPromotions(db, account, at)) {
     const nanos = bonusOf(promotion.tiers, creditNanos)
-    const { budgetNanos, perAccountNanos, usedNanos, firstOnly } = promotion
-    if (nanos <= (best?.nanos ?? 0n)) continue
-    if (budgetNanos !== null && usedNanos + nanos > budgetNanos) continue
-    if (firstOnly === 1 && (await hasPaid(db, account))) continue
-    if (perAccountNanos !== null && (await bonusesOf(db, row.id, account)) + nanos > perAccountNanos) continue
-    best = { promotion, nanos }
+    if (nanos > (best?.nanos ?? 0n) && (leftNanos === null || nanos <= leftNanos)) best = { promotion, nanos }
   }
   return best
 }

@@ -4,7 +4,7 @@ import { ProviderError } from './payment-method.ts'
 import type { ProviderHttp } from './provider-http.ts'
 
 /** A page of a list of 100 payments with their sources has about 1 MB. */
-const maxAnswerBytes = 8 * 1024 ** 2
+const maxResponseBytes = 8 * 1024 ** 2
 /** The others say which machine, and which tools of its user, send the request. */
 const sentHeaders = ['accept', 'authorization', 'content-type', 'idempotency-key', 'stripe-version']
 /** The library prints what `stripe-notice` says to standard error, unless it does not see it. */
@@ -44,7 +44,7 @@ const problems: Readonly<Record<string, string>> = {
 
 function translate(error: unknown, errors: typeof Stripe.errors): Error {
   if (!(error instanceof errors.StripeError))
-    return new ProviderError('Stripe’s answer cannot be understood.')
+    return new ProviderError('Stripe’s response cannot be understood.')
   const { type } = error
   if (type === 'StripeIdempotencyError')
     return new StripeKeyUsedError('The key was used for another request.')
@@ -75,7 +75,7 @@ export class StripeClient {
 
   /**
    * Runs calls of the library. Throws a {@link StripeRejection} if Stripe rejects one of them, a {@link StripeKeyUsedError},
-   * or another `ProviderError` if there was no answer that can be understood.
+   * or another `ProviderError` if there was no response that can be understood.
    */
   async call<Result>(run: (stripe: Stripe) => Promise<Result>): Promise<Result> {
     const { stripe, library } = await (this.#loaded ??= this.#load())
@@ -123,7 +123,7 @@ export class StripeClient {
       url,
       headers,
       body: typeof init.body === 'string' ? init.body : null,
-      maxBytes: maxAnswerBytes,
+      maxBytes: maxResponseBytes,
     })
     const received = Object.entries(response.headers).filter(
       (header): header is [string, string] => typeof header[1] === 'string' && !unseenHeaders.has(header[0]),

@@ -54,7 +54,7 @@ describe('stripe saved cards', () => {
     assert.deepEqual(await open.method.notices?.read(notice), { kind: 'order', order: order.id })
   })
 
-  test('cards – a charge whose answer is lost is made once', async () => {
+  test('cards – a charge whose response is lost is made once', async () => {
     await using open = await openStripe()
     const { order, charge: run } = await charge(open)
     open.provider.lostAnswers = 2
@@ -266,12 +266,12 @@ describe('stripe check', () => {
     assert.equal(await open.method.check(), 'The secret key has no permission for this call.')
   })
 
-  test('check – an address that does not answer is a problem', async () => {
+  test('check – an address that does not respond is a problem', async () => {
     const settings = await (async () => {
       await using open = await openStripe()
       return open.provider.settings
     })()
     await using created = createMethod(createStripe, settings)
-    assert.match((await created.method?.check()) ?? '', /did not answer \(ECONNREFUSED\)/)
+    assert.match((await created.method?.check()) ?? '', /did not respond \(ECONNREFUSED\)/)
   })
 })

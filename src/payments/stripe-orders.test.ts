@@ -14,7 +14,7 @@ import { ProviderError, type NoticeSubject } from './payment-method.ts'
 const hour = 3_600_000
 
 describe('stripe orders', () => {
-  test('begin – is done once although its answers are lost, and a read finds it', async () => {
+  test('begin – is done once although its responses are lost, and a read finds it', async () => {
     await using open = await openStripe()
     const { method, provider } = open
     const order = testOrder(method)
@@ -60,7 +60,7 @@ describe('stripe orders', () => {
     assert.deepEqual(open.provider.orders, [])
   })
 
-  test('begin – a payment whose notice comes before the answer is found', async () => {
+  test('begin – a payment whose notice comes before the response is found', async () => {
     await using open = await openStripe()
     const { method, provider } = open
     const subjects: NoticeSubject[] = []

@@ -6,7 +6,7 @@ import type { BegunOrder, OrderReading, PaymentFacts, ProviderOrder, SavedCard }
 import { fromStripeAmount, toStripeAmount } from './stripe-amounts.ts'
 import { idOf, type StripeClient, StripeKeyUsedError, StripeRejection } from './stripe-client.ts'
 
-/** Stripe keeps idempotency keys, with the answers given under them, at least so long. */
+/** Stripe keeps idempotency keys, with the responses given under them, at least so long. */
 const keyLifetimeMs = 24 * 3_600_000
 /** How much the clocks of the relay and of Stripe may differ when payments are searched by their time. */
 const clockToleranceSeconds = 300
@@ -192,7 +192,7 @@ export class StripeOrders {
       : await this.#findByTime(order)
   }
 
-  /** The answer to the call that began the order was lost: the same call again, under the same key, gets it. */
+  /** The response to the call that began the order was lost: the same call again, under the same key, gets it. */
   async #findByKey(order: ProviderOrder): Promise<Found> {
     const amount = toStripeAmount(order.amountMinor, order.currency)
     if (amount === null) return { kind: 'none' }
@@ -202,7 +202,7 @@ export class StripeOrders {
     } catch (error) {
       // Settings have changed since, such as PUBLIC_URL, and with them the call.
       if (error instanceof StripeKeyUsedError) return await this.#findByTime(order)
-      // Had the order begun, Stripe would have repeated its answer.
+      // Had the order begun, Stripe would have repeated its response.
       if (error instanceof StripeRejection) return { kind: 'none' }
       throw error
     }

@@ -1,4 +1,4 @@
-/** Calls of WeChat Pay's API: each is signed, and no answer counts before its signature was verified. */
+/** Calls of WeChat Pay's API: each is signed, and no response counts before its signature was verified. */
 import { randomBytes } from 'node:crypto'
 import type { GuardedResponse } from '../lib/guarded-http.ts'
 import { version } from '../lib/version.ts'
@@ -9,12 +9,12 @@ import { WechatObject } from './wechat-object.ts'
 import type { WechatSettings } from './wechat-settings.ts'
 import { authorizationOf, type SignedMessage } from './wechat-signature.ts'
 
-/** A verified answer. WeChat Pay has carried out the call, or refused it for good (`refusal`). */
+/** A verified response. WeChat Pay has carried out the call, or refused it for good (`refusal`). */
 export interface WechatResult {
   readonly status: number
   /** Such as `ORDER_NOT_EXIST`; null: carried out. */
   readonly refusal: string | null
-  /** Without fields where the answer has no body. */
+  /** Without fields where the response has no body. */
   readonly fields: WechatObject
 }
 
@@ -46,28 +46,28 @@ export class WechatClient {
     })
   }
 
-  /** Throws a `ProviderError` without a verified answer that says what became of the call. */
+  /** Throws a `ProviderError` without a verified response that says what became of the call. */
   async call(call: WechatCall): Promise<WechatResult> {
     const { status, headers, body } = await this.#send(call)
     const fields = WechatObject.parse(body.length === 0 ? Buffer.from('{}') : body)
     const code = fields?.text('code') ?? ''
-    const answered = `WeChat Pay answered ${status}${codePattern.test(code) ? ` (${code})` : ''}`
+    const responded = `WeChat Pay responded with ${status}${codePattern.test(code) ? ` (${code})` : ''}`
     // None of these says whether the call was carried out: too many calls, wrong keys, an error of the system.
-    if (status === 401 || status === 429 || status >= 500) throw new ProviderError(`${answered}.`)
+    if (status === 401 || status === 429 || status >= 500) throw new ProviderError(`${responded}.`)
     const problem = await this.keys.problemOf(signedMessageOf((name) => headers[name], body))
-    if (problem !== null) throw new ProviderError(`${answered}, and the answer ${problem}.`)
-    if (fields === null) throw new ProviderError(`${answered}, and the answer is no JSON object.`)
+    if (problem !== null) throw new ProviderError(`${responded}, and the response ${problem}.`)
+    if (fields === null) throw new ProviderError(`${responded}, and the response is no JSON object.`)
     if (status === 200 || status === 204) return { status, refusal: null, fields }
-    if (status < 400 || !codePattern.test(code)) throw new ProviderError(`${answered}.`)
+    if (status < 400 || !codePattern.test(code)) throw new ProviderError(`${responded}.`)
     return { status, refusal: code, fields }
   }
 
-  /** A file of WeChat Pay's, whose answer is unsigned. Throws a `ProviderError` if there is none. */
+  /** A file of WeChat Pay's, whose response is unsigned. Throws a `ProviderError` if there is none. */
   async download(url: string, maxBytes: number): Promise<Buffer> {
     const { origin, pathname, search } = new URL(url)
     const response = await this.#send({ method: 'GET', path: pathname + search }, { base: origin, maxBytes })
     if (response.status !== 200)
-      throw new ProviderError(`WeChat Pay answered the download with ${response.status}.`)
+      throw new ProviderError(`WeChat Pay responded to the download with ${response.status}.`)
     return response.body
   }
 
@@ -89,7 +89,7 @@ export class WechatClient {
         'content-type': 'application/json',
         'user-agent': `sluice/${version}`,
         authorization: authorizationOf({ method, path, seconds, nonce, body: text }, this.settings),
-        // WeChat Pay signs its answer with the key that is named; without one, with a platform certificate.
+        // WeChat Pay signs its response with the key that is named; without one, with a platform certificate.
         ...(publicKeyId === undefined ? {} : { 'wechatpay-serial': publicKeyId }),
       },
       body: body === undefined ? null : text,

@@ -47,7 +47,7 @@ export class WechatKeys {
   }
 
   /**
-   * What is wrong with the signature of an answer or a notice; null: nothing. Throws a `ProviderError` if its certificate
+   * What is wrong with the signature of a response or a notice; null: nothing. Throws a `ProviderError` if its certificate
    * could not be fetched: then nothing is known about it.
    */
   async problemOf(message: SignedMessage): Promise<string | null> {
@@ -120,7 +120,7 @@ export class WechatKeys {
   #open(status: number, body: WechatObject | null): Map<string, PlatformCertificate> {
     const list = status === 200 ? body?.objects('data') : null
     if (list === null || list === undefined)
-      throw new ProviderError(`WeChat Pay answered the request for its certificates with ${status}.`)
+      throw new ProviderError(`WeChat Pay responded to the request for its certificates with ${status}.`)
     return new Map(list.map((item) => this.#openCertificate(item)))
   }
 

@@ -37,7 +37,7 @@ export class WechatOrders {
     this.#client = client
   }
 
-  /** Repeated, WeChat Pay answers with a fresh code of the same order. */
+  /** Repeated, WeChat Pay responds with a fresh code of the same order. */
   async begin(order: ProviderOrder): Promise<BegunOrder> {
     const { appid, mchid } = this.#client.settings
     const { refusal, fields } = await this.#client.call({
@@ -56,7 +56,7 @@ export class WechatOrders {
     if (refusal === 'ORDERPAID') throw new ProviderError('The order is paid already.')
     if (refusal !== null) return { kind: 'refused', reason: `WeChat Pay refused the order (${refusal}).` }
     const qr = fields.text('code_url')
-    if (qr === '') throw new ProviderError('WeChat Pay answered without a QR code.')
+    if (qr === '') throw new ProviderError('WeChat Pay responded without a QR code.')
     return { kind: 'begun', reference: null, pay: { kind: 'qr', qr } }
   }
 
@@ -67,9 +67,9 @@ export class WechatOrders {
     const state = fields.text('trade_state')
     // REFUND: it was paid, and some or all of it has gone back.
     if (state === 'SUCCESS' || state === 'REFUND') return { state: 'paid', payment: readPayment(fields) }
-    // An answer is signed without what was asked.
+    // A response is signed without what was asked.
     if (fields.text('out_trade_no') !== order.id)
-      throw new ProviderError('WeChat Pay answered with another order.')
+      throw new ProviderError('WeChat Pay responded with another order.')
     switch (state) {
       case 'NOTPAY':
       case 'USERPAYING':

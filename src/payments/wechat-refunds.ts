@@ -30,9 +30,9 @@ export async function sendRefund(client: WechatClient, refund: ProviderRefund): 
   })
   const { refusal } = result
   if (refusal === null) return readingOf(refund, result)
-  const reason = `WeChat Pay answered ${refusal}.`
+  const reason = `WeChat Pay responded with ${refusal}.`
   if (!finalRefusals.has(refusal)) return { state: 'unclear', reason }
-  // An earlier call without an answer may have refunded: then it must not be given back, too.
+  // An earlier call without a response may have refunded: then it must not be given back, too.
   const reading = await readRefund(client, refund)
   return reading.state === 'absent' ? { state: 'refused', reason } : reading
 }
@@ -46,9 +46,9 @@ export async function readRefund(client: WechatClient, refund: ProviderRefund): 
 }
 
 function readingOf(refund: ProviderRefund, { fields }: WechatResult): RefundReading {
-  // An answer is signed without what was asked.
+  // A response is signed without what was asked.
   if (fields.text('out_refund_no') !== refund.id)
-    throw new ProviderError('WeChat Pay answered with another refund.')
+    throw new ProviderError('WeChat Pay responded with another refund.')
   if (fields.object('amount')?.minor('refund') !== refund.amountMinor)
     return { state: 'unclear', reason: 'WeChat Pay knows the refund with another amount.' }
   const reference = fields.text('refund_id') || null

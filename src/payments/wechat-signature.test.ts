@@ -69,7 +69,7 @@ describe('signatures and resources of WeChat Pay', () => {
     assert.ok(verify('sha256', text, merchant.publicKey, Buffer.from(signature, 'base64')))
   })
 
-  test('answer – the body counts as received', () => {
+  test('response – the body counts as received', () => {
     const text = messageText(answer)
     assert.equal(text.length, 97)
     assert.equal(sha256(text), '2f190612debde9369868489ccda12b9b816381eb5632a8abb73bfe80b6dbd5da')
@@ -81,7 +81,7 @@ describe('signatures and resources of WeChat Pay', () => {
     )
   })
 
-  test('answer – every changed part makes the signature wrong', () => {
+  test('response – every changed part makes the signature wrong', () => {
     const signature = sign('sha256', messageText(answer), merchant.privateKey).toString('base64')
     const signed = { ...answer, serial: 'A', signature }
     assert.ok(isSignedBy(signed, merchant.publicKey))

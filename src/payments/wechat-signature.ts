@@ -18,7 +18,7 @@ export interface RequestToSign {
   readonly body: string
 }
 
-/** The headers of an answer or a notice, and its body as received. Absent headers are empty. */
+/** The headers of a response or a notice, and its body as received. Absent headers are empty. */
 export interface SignedMessage {
   readonly seconds: string
   readonly nonce: string

@@ -157,7 +157,7 @@ describe('WeChat Pay', () => {
     }
   })
 
-  test('read – a signed answer about another order concludes nothing', async () => {
+  test('read – a signed response about another order concludes nothing', async () => {
     await using open = await openWechat('public-key')
     const [order, other] = [await beginOrder(open), await beginOrder(open)]
     open.server.book.all.set(order.id, open.server.book.find(other.id))
@@ -191,7 +191,7 @@ describe('WeChat Pay', () => {
     await assertUnknown(open, method.read(order))
   })
 
-  test('refund – one that is refused after a lost answer is not given back', async () => {
+  test('refund – one that is refused after a lost response is not given back', async () => {
     await using open = await openWechat('public-key')
     const { method, server } = open
     const refund = refundOf(await paidOrder(open), 1000n)

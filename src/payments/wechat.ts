@@ -39,5 +39,5 @@ export function createWechat(deps: PaymentMethodDeps): PaymentMethod | null {
 /** Reads an order that does not exist: that WeChat Pay says so, with its signature, shows that the keys are right. */
 async function check(client: WechatClient): Promise<string | null> {
   const { refusal } = await readOrder(client, noOrder)
-  return refusal === unknownOrder ? null : `WeChat Pay answered ${refusal ?? 'with an unknown order'}.`
+  return refusal === unknownOrder ? null : `WeChat Pay responded with ${refusal ?? 'an unknown order'}.`
 }

@@ -63,6 +63,11 @@ export function dateText(time: string | null | undefined): string {
   return typeof time === 'string' ? formatDate(Date.parse(time)) : ''
 }
 
+/** The first moment of the day in a date field. */
+export function startOfDay(date: string): string {
+  return new Date(`${date}T00:00:00`).toISOString()
+}
+
 /** The last second of the day in a date field; null for an empty one. */
 export function endOfDay(date: string): string | null {
   return date === '' ? null : new Date(`${date}T23:59:59`).toISOString()

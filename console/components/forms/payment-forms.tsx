@@ -14,7 +14,20 @@ interface Closing {
 const today = (): string => new Date().toISOString().slice(0, 10)
 const yesterday = (): string => new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
 
-export function ConfirmTransferForm({ order, close }: Closing & { readonly order: string }) {
+/** What a bank's list says about a transfer. */
+export interface ListedTransfer {
+  readonly received: string
+  readonly transaction: string
+  readonly date: string
+  readonly payer: string
+}
+
+interface ConfirmTransferFormProps extends Closing {
+  readonly order: string
+  readonly transfer?: ListedTransfer
+}
+
+export function ConfirmTransferForm({ order, transfer, close }: ConfirmTransferFormProps) {
   const t = useMessages('payments').operator
   const shell = useMessages('shell')
   const { draft, field } = useDraft({
@@ -22,6 +35,7 @@ export function ConfirmTransferForm({ order, close }: Closing & { readonly order
     transaction: '',
     date: today(),
     payer: '',
+    ...transfer,
     if_different: '',
   })
   const save = useAction(async () => {

@@ -100,8 +100,15 @@ export function RefundTable() {
   )
 }
 
-export function DifferenceTable() {
+export const differenceStates = ['open', 'repaired', 'resolved'] as const
+
+interface DifferenceTableProps {
+  readonly state: (typeof differenceStates)[number]
+}
+
+export function DifferenceTable({ state }: DifferenceTableProps) {
   const t = useMessages('payments')
+  const isOpen = state === 'open'
   const [deciding, setDeciding] = useState<PaymentDifference | null>(null)
   const close = (): void => setDeciding(null)
   return (
@@ -109,21 +116,22 @@ export function DifferenceTable() {
       <PagedList<PaymentDifference>
         queryKey={['admin', 'payment-differences']}
         path="/admin/payments/differences"
-        filter={{ state: 'open' }}
+        filter={{ state }}
         limit={20}
-        empty={<p className="muted">{t.operator.noDifferences}</p>}
+        empty={<p className="muted">{t.operations.differences.none[state]}</p>}
       >
         {(differences) => (
           <Table
             label={t.operator.differences}
             rows={differences}
             rowId={({ id }) => id}
-            onRowClick={setDeciding}
+            onRowClick={isOpen ? setDeciding : undefined}
             columns={[
               { header: t.time, cell: ({ at }) => <LogTime at={at} /> },
               { header: t.operator.kind, primary: true, cell: ({ kind }) => t.operator.kinds[kind] },
               { header: t.method, cell: ({ method }) => t.methods[method] },
               { header: t.transaction, cell: ({ transaction }) => <ShortId id={transaction} /> },
+              { header: t.order, cell: ({ order }) => (order === null ? '–' : <ShortId id={order} />) },
               {
                 header: t.operator.there,
                 numeric: true,
@@ -136,6 +144,14 @@ export function DifferenceTable() {
                 cell: ({ expected, currency }) =>
                   expected === null ? '–' : <PaidAmount amount={expected} currency={currency} />,
               },
+              ...(isOpen
+                ? []
+                : [
+                    {
+                      header: t.operations.differences.decision,
+                      cell: (difference: PaymentDifference) => <Decision difference={difference} />,
+                    },
+                  ]),
             ]}
           />
         )}
@@ -143,6 +159,20 @@ export function DifferenceTable() {
       <Dialog title={t.operator.resolve} opened={deciding !== null} close={close}>
         {deciding !== null && <DecideForm difference={deciding} close={close} />}
       </Dialog>
+    </>
+  )
+}
+
+/** What became of a difference, by whom and why. */
+function Decision({ difference }: { readonly difference: PaymentDifference }) {
+  const t = useMessages('payments')
+  const { state, action, reason, resolved_by: by } = difference
+  if (state === 'repaired') return t.operations.differences.repaired
+  const actions: Readonly<Record<string, string>> = t.operator.actions
+  return (
+    <>
+      {actions[action ?? ''] ?? action}
+      <small>{[reason, by].filter((text) => text !== null).join(' · ')}</small>
     </>
   )
 }

@@ -232,7 +232,10 @@ export const catalog = {
   },
   promotions: {
     title: 'Promotions',
-    lead: 'Free credit for new accounts with a verified e-mail address or an invite. A code can be required.',
+    lead: 'Credit for new accounts, and bonuses for recharges.',
+    trial: 'Trial credit',
+    trialLead:
+      'Free credit for new accounts with a verified e-mail address or an invite. A code can be required.',
     add: 'New promotion',
     editTitle: (name: string) => `Edit ${name}`,
     none: 'No promotions',

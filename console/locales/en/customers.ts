@@ -23,6 +23,8 @@ export const customers = {
     month: 'This month',
     opened: 'Created',
     trial: 'Grant the trial credit of the current promotion',
+    receivable: 'Owed after disputes',
+    owesReceivable: 'Accounts that owe',
   },
   account: {
     balance: 'Balance',
@@ -53,6 +55,7 @@ export const customers = {
     resumeEffect: 'Its API keys work again immediately.',
     resumed: 'Account resumed.',
     status: 'Status',
+    receivable: 'Owed after disputes',
     tier: 'Tier',
     factor: 'Price factor',
     inherited: 'Same as tier',

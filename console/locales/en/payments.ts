@@ -1,4 +1,7 @@
 /** Recharges by payment: the customer's pages and the operator's. */
+import { paymentOperations } from './payment-operations.ts'
+import { rechargePromotions } from './recharge-promotions.ts'
+
 export const payments = {
   methods: {
     stripe: 'Card (Stripe)',
@@ -69,6 +72,9 @@ export const payments = {
   endedLead: 'If you have paid all the same, the amount is credited once it arrives.',
   failed: 'The payment provider refused this order',
   again: 'New order',
+  otherMethod: 'Choose another amount or method',
+  owed: (amount: string) =>
+    `You owe ${amount}: a disputed payment was taken back after its credit was spent. Contact the operator of this service.`,
   requestRefund: 'Request refund',
   refundTitle: 'Request a refund',
   refundLead: (amount: string) =>
@@ -165,6 +171,8 @@ export const payments = {
     removeCardEffect: 'Automatic recharge is switched off, and the card is removed at the payment provider.',
     cardRemoved: 'Card removed',
   },
+  promotions: rechargePromotions,
+  operations: paymentOperations,
   operator: {
     title: 'Payments',
     lead: 'Recharges of all accounts, with what their providers say.',
@@ -199,7 +207,6 @@ export const payments = {
     doneLead: 'Enter the number of your transfer, or of the provider’s refund.',
     completed: 'Refund completed',
     differences: 'Differences',
-    noDifferences: 'Nothing differs',
     kind: 'Difference',
     kinds: {
       paid_there_only: 'Paid at the provider, not here',

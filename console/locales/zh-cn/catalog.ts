@@ -222,7 +222,9 @@ export const catalog: typeof english = {
   },
   promotions: {
     title: '优惠活动',
-    lead: '向已验证邮箱或受邀注册的新账户赠送试用额度，可要求凭优惠码领取。',
+    lead: '新账户试用额度与充值赠送。',
+    trial: '试用额度',
+    trialLead: '向已验证邮箱或受邀注册的新账户赠送试用额度，可要求凭优惠码领取。',
     add: '新建活动',
     editTitle: (name: string) => `编辑 ${name}`,
     none: '暂无活动',

@@ -24,6 +24,8 @@ export const customers: typeof english = {
     month: '本月消费',
     opened: '创建时间',
     trial: '发放当前活动的试用额度',
+    receivable: '拒付欠款',
+    owesReceivable: '有欠款的账户',
   },
   account: {
     balance: '余额',
@@ -53,6 +55,7 @@ export const customers: typeof english = {
     resumeEffect: '恢复后，该账户的密钥立即可用。',
     resumed: '账户已恢复。',
     status: '状态',
+    receivable: '拒付欠款',
     tier: '等级',
     factor: '价格系数',
     inherited: '沿用等级',

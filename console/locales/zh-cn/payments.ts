@@ -1,5 +1,7 @@
 /** Recharges by payment: the customer's pages and the operator's. */
 import type { payments as english } from '../en/payments.ts'
+import { paymentOperations } from './payment-operations.ts'
+import { rechargePromotions } from './recharge-promotions.ts'
 
 export const payments: typeof english = {
   methods: {
@@ -65,6 +67,8 @@ export const payments: typeof english = {
   endedLead: '如果您已经付款，到账后仍会为您入账。',
   failed: '支付渠道拒绝了该订单',
   again: '重新下单',
+  otherMethod: '选择其他金额或支付方式',
+  owed: (amount) => `您欠款 ${amount}：一笔付款发生拒付，而其对应的余额已被使用。请联系管理员。`,
   requestRefund: '申请退款',
   refundTitle: '申请退款',
   refundLead: (amount) => `最多可原路退回 ${amount}。余额将立即扣回，赠送部分按比例扣回。`,
@@ -160,6 +164,8 @@ export const payments: typeof english = {
     removeCardEffect: '自动充值将关闭，银行卡将从支付渠道移除。',
     cardRemoved: '银行卡已移除',
   },
+  promotions: rechargePromotions,
+  operations: paymentOperations,
   operator: {
     title: '支付',
     lead: '所有账户的充值订单，以及支付渠道的对账结果。',
@@ -194,7 +200,6 @@ export const payments: typeof english = {
     doneLead: '请填写转账流水号或渠道退款单号。',
     completed: '退款已完成',
     differences: '差异',
-    noDifferences: '没有差异',
     kind: '差异',
     kinds: {
       paid_there_only: '渠道已支付，本系统无记录',

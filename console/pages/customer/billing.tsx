@@ -56,6 +56,7 @@ export function Billing() {
       <QueryBoundary options={walletQuery}>
         {(wallet) => (
           <>
+            <Receivable amount={wallet.receivable} />
             <BalanceTiles wallet={wallet} />
             <Dialog title={t.setCaps} opened={edit === 'caps'} close={close}>
               <CapsForm wallet={wallet} close={close} />
@@ -111,6 +112,13 @@ export function Billing() {
       </Section>
     </Page>
   )
+}
+
+function Receivable({ amount }: { readonly amount: string }) {
+  const t = useMessages('payments')
+  const currency = useCurrency()
+  if (Number(amount) === 0) return null
+  return <p className="callout warning">{t.owed(formatMoney(amount, currency))}</p>
 }
 
 function BalanceTiles({ wallet }: { readonly wallet: Wallet }) {

@@ -6,6 +6,7 @@ import { useEffect, useState } from 'react'
 import { mutateAccount, orderQueryKey } from '../../api/account-queries.ts'
 import { call, get } from '../../api/client.ts'
 import type { OwnOrder } from '../../api/contract.ts'
+import { useStartOrder } from '../../api/start-order.ts'
 import { queryClient } from '../../api/session.ts'
 import { useAction } from '../../components/forms/use-action.ts'
 import { ErrorMessage } from '../../components/feedback/empty-state.tsx'
@@ -85,7 +86,6 @@ function OrderStatus({ order }: { readonly order: OwnOrder }) {
   const currency = useCurrency()
   const { title: receipt } = useMessages('invoices').receipt
   if (isOpen(order)) return <OpenOrder order={order} />
-  const again = <Link to="/billing/recharge">{t.again}</Link>
   if (order.state === 'paid') {
     const total =
       Number(order.bonus) > 0
@@ -109,8 +109,27 @@ function OrderStatus({ order }: { readonly order: OwnOrder }) {
     <div className="callout warning stack" role="status">
       <strong>{isRefused ? t.failed : t.ended}</strong>
       <p>{isRefused ? order.problem : t.endedLead}</p>
-      {again}
+      <OrderAgain order={order} />
     </div>
+  )
+}
+
+/** One click orders the same again, once: what is paid for the old order is credited all the same. */
+function OrderAgain({ order }: { readonly order: OwnOrder }) {
+  const t = useMessages('payments')
+  const startOrder = useStartOrder()
+  const { id, method, product, amount } = order
+  const again = useAction(() => startOrder({ method, product, amount, clientKey: `again:${id}` }))
+  return (
+    <>
+      {again.error && <ErrorMessage error={again.error} />}
+      <div className="row">
+        <Button loading={again.isRunning} onClick={() => void again.run()}>
+          {t.again}
+        </Button>
+        <Link to="/billing/recharge">{t.otherMethod}</Link>
+      </div>
+    </>
   )
 }
 

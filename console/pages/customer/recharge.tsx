@@ -1,11 +1,12 @@
-/** Recharge: method and amount, with the fee and the bonus before the payment, and one button; automatic recharge. */
+/** Recharge: method and amount, with bonuses, fee and credit before the payment, and one button; automatic recharge. */
 import { Button, Checkbox, TextInput } from '@mantine/core'
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { useState } from 'react'
-import { mutateAccount, paymentMethodsQuery } from '../../api/account-queries.ts'
+import { paymentMethodsQuery } from '../../api/account-queries.ts'
 import { get, queryString } from '../../api/client.ts'
-import type { OrderPreview, OwnOrder, PaymentMethod } from '../../api/contract.ts'
+import type { OfferedBonus, OrderPreview, PaymentMethod } from '../../api/contract.ts'
+import { useStartOrder } from '../../api/start-order.ts'
 import { AutomaticRechargeSection } from '../../components/forms/automatic-recharge.tsx'
 import { SelectField, useDraft } from '../../components/forms/fields.tsx'
 import { isDecimal } from '../../components/forms/field-values.ts'
@@ -14,7 +15,9 @@ import { EmptyState, ErrorMessage } from '../../components/feedback/empty-state.
 import { QueryBoundary } from '../../components/feedback/query-boundary.tsx'
 import { formatMoney } from '../../components/format.ts'
 import { DescriptionList, Page } from '../../components/layout/page.tsx'
-import { Money } from '../../components/tables/format-cells.tsx'
+import { BonusTiers } from '../../components/tables/bonus-tiers.tsx'
+import { Money, useCurrency } from '../../components/tables/format-cells.tsx'
+import { ExpiryDate } from '../../components/tables/time-cells.tsx'
 import { useMessages } from '../../locales/messages.ts'
 
 const route = getRouteApi('/shell/billing/recharge')
@@ -36,7 +39,10 @@ export function Recharge() {
               {offered.length === 0 ? (
                 <EmptyState title={t.noMethods}>{t.noMethodsLead}</EmptyState>
               ) : (
-                <RechargeForm methods={offered} />
+                <>
+                  <OfferedBonuses />
+                  <RechargeForm methods={offered} />
+                </>
               )}
               {saving !== undefined && <AutomaticRechargeSection method={saving} />}
             </>
@@ -56,8 +62,8 @@ function suggestionsFor({ min, max }: PaymentMethod): string[] {
 
 function RechargeForm({ methods }: { readonly methods: readonly PaymentMethod[] }) {
   const t = useMessages('payments')
-  const navigate = route.useNavigate()
   const search = route.useSearch()
+  const startOrder = useStartOrder()
   const [clientKey] = useState(() => crypto.randomUUID())
   const first = methods.find((each) => each.method === search.method) ?? methods[0]
   const { draft, set, field } = useDraft({
@@ -68,16 +74,11 @@ function RechargeForm({ methods }: { readonly methods: readonly PaymentMethod[] 
   })
   const method = methods.find((each) => each.method === draft.method) ?? methods[0]
   const savesCard = method?.saves_cards === true && draft.saves_card !== ''
-  const pay = useAction(async () => {
-    const order = await mutateAccount<OwnOrder>('POST', '/billing/orders', {
-      method: draft.method,
-      ...(draft.product === '' ? {} : { product: draft.product }),
-      amount: draft.amount.trim(),
-      ...(savesCard && { saves_card: true }),
-      client_key: `${clientKey}:${draft.method}:${draft.amount.trim()}${savesCard ? ':saved' : ''}`,
-    })
-    await navigate({ to: '/billing/orders/$id', params: { id: order.id } })
-    if (order.pay?.url !== undefined) window.location.assign(order.pay.url)
+  const pay = useAction(() => {
+    const { method: name, product } = draft
+    const amount = draft.amount.trim()
+    const orderKey = `${clientKey}:${name}:${amount}${savesCard ? ':saved' : ''}`
+    return startOrder({ method: name, product, amount, savesCard, clientKey: orderKey })
   })
   const fieldError = useFieldError(pay.error)
   if (method === undefined) return null
@@ -151,6 +152,36 @@ function RechargeForm({ methods }: { readonly methods: readonly PaymentMethod[] 
         </Button>
       </div>
     </form>
+  )
+}
+
+const bonusesQuery = queryOptions({
+  queryKey: ['account', 'bonuses'],
+  queryFn: () => get<{ data: OfferedBonus[] }>('/console/billing/bonuses'),
+})
+
+/** What promotions add to a recharge, by its size; nothing if none is open to the account. */
+function OfferedBonuses() {
+  const t = useMessages('payments').promotions
+  const currency = useCurrency()
+  const { data } = useQuery(bonusesQuery)
+  if (data === undefined || data.data.length === 0) return null
+  return (
+    <section className="callout stack" aria-label={t.offered}>
+      {data.data.map(({ name, tiers, first_only: isFirstOnly, ends_at: endsAt, left }) => (
+        <div key={name}>
+          <strong>{name}</strong>
+          <BonusTiers tiers={tiers} />
+          {isFirstOnly && <div className="muted">{t.firstOnly}</div>}
+          {left !== null && <div className="muted">{t.left(formatMoney(left, currency))}</div>}
+          {endsAt !== null && (
+            <div className="muted">
+              {t.ends} <ExpiryDate at={endsAt} />
+            </div>
+          )}
+        </div>
+      ))}
+    </section>
   )
 }
 

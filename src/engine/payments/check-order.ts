@@ -1,6 +1,6 @@
 /**
  * Asks the provider about one order, and acts on what it confirms. The page, the poller, notices and operators all use it;
- * a read without an answer that can be verified concludes nothing.
+ * a read without a response that can be verified concludes nothing.
  */
 import { auditStatement } from '../../db/audit.ts'
 import { expectChanges } from '../../db/db.ts'
@@ -20,7 +20,7 @@ import { lastCheckOf, nextCheckOf, processingForMs, retryCheckAt } from './check
 import { providerOrderOf, requireMethod, type PaymentDeps } from './payment-deps.ts'
 import { settleOrder, type SettleOutcome } from './settle-order.ts'
 
-/** What a check found out. `unread`: the provider gave no answer that can be verified. */
+/** What a check found out. `unread`: the provider gave no response that can be verified. */
 export type CheckOutcome = SettleOutcome | 'unpaid' | 'processing' | 'closed' | 'unread'
 
 /** Asks the provider about an order. Throws only if the store is unavailable. */

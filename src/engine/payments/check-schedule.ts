@@ -34,7 +34,7 @@ export function lastCheckOf({ expiresAt }: Pick<Checked, 'expiresAt'>, now: numb
   return at > now ? at : null
 }
 
-/** After a read that gave no answer: the same intervals, counted from now. */
+/** After a read that gave no response: the same intervals, counted from now. */
 export function retryCheckAt(checks: number, now: number): number {
   return now + (checkAfterMs[Math.min(checks, checkAfterMs.length - 1)] ?? hour)
 }

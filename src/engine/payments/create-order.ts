@@ -215,7 +215,7 @@ async function beginIfOpen(deps: PaymentDeps, order: Order): Promise<Order> {
     const patch = isRefused
       ? ({ state: 'failed', problem: begun.reason, nextCheckAt: null } as const)
       : ({ state: 'pending', reference: begun.reference, pay: begun.pay } as const)
-    // A payment that was faster than this answer has settled it: then nothing changes.
+    // A payment that was faster than this response has settled it: then nothing changes.
     const update = updateOrder(order.id, ['created'], patch, deps.now())
     await writeIfFound(deps.db, update, ...(isRefused ? releaseBonus(order) : []))
   } catch (error) {

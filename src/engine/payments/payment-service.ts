@@ -165,7 +165,7 @@ export class PaymentService implements PaymentServices {
 
   /**
    * A problem never refuses the start: a provider is asked once somebody looks, and then every ten minutes. Nobody waits
-   * long for one that does not answer: until it does, what was found before holds.
+   * long for one that does not respond: until it does, what was found before holds.
    */
   async #checkMethod(method: PaymentMethod): Promise<MethodCheck> {
     const { name } = method

@@ -1,6 +1,6 @@
 /**
  * Notices of providers. A notice is never believed: once its signature is verified, what it names is read from the provider,
- * and the answer says whether the notice may stop coming. Nothing of a notice is logged.
+ * and the response says whether the notice may stop coming. Nothing of a notice is logged.
  */
 import { toApiError } from '../../db/store-error.ts'
 import { apiError } from '../../errors.ts'

@@ -46,7 +46,7 @@ export async function receiveRefund(deps: PaymentDeps, name: MethodName, named: 
 /** Its balance is back: if the provider has made it all the same, an operator must know. */
 export const isReturned = ({ state }: Refund): boolean => state === 'refused' || state === 'failed'
 
-/** Goes on with refunds that a crash, or a provider without an answer, has left. */
+/** Goes on with refunds that a crash, or a provider without a response, has left. */
 export async function checkDueRefunds(deps: PaymentDeps, isStopped: () => boolean): Promise<void> {
   const { db, now, log } = deps
   await inTurn(await dueRefunds(db, now(), refundsPerRound), isStopped, async (refund) => {

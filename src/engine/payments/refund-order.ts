@@ -213,7 +213,7 @@ interface Decision {
 async function decide(deps: PaymentDeps, refund: Refund, decision: Decision): Promise<void> {
   const { from, to, by, action, problem, reference } = decision
   const at = deps.now()
-  // A refusal is checked again until the balance is back; an approval until the provider has answered.
+  // A refusal is checked again until the balance is back; an approval until the provider has responded.
   const nextCheckAt = to === 'done' ? null : at + (to === 'debited' ? claimMs : 30_000)
   const patch = {
     state: to,

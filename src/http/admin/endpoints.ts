@@ -17,8 +17,10 @@ import { receiptEndpoints } from './money/receipts.ts'
 import { voucherEndpoints } from './money/vouchers.ts'
 import { automaticRechargeEndpoints } from './money/automatic-recharges.ts'
 import { paymentOrderEndpoints } from './money/payment-orders.ts'
+import { bankRowEndpoints } from './money/bank-rows.ts'
 import { paymentDifferenceEndpoints } from './money/payment-differences.ts'
 import { paymentRefundEndpoints } from './money/payment-refunds.ts'
+import { paymentRevenueEndpoints } from './money/payment-revenue.ts'
 import { promotionEndpoints } from './money/promotions.ts'
 import { referralEndpoints } from './money/referrals.ts'
 import { requestEndpoints } from './traffic/requests.ts'
@@ -64,6 +66,8 @@ export const adminEndpoints = [
   ...paymentRefundEndpoints,
   ...receiptEndpoints,
   ...invoiceEndpoints,
+  ...paymentRevenueEndpoints,
+  ...bankRowEndpoints,
   ...promotionEndpoints,
   ...referralEndpoints,
   ...requestEndpoints,

@@ -32,7 +32,7 @@ export const orderSchema = z
     credit: money.meta({ description: 'What is credited, in the platform’s currency.' }),
     bonus: money.meta({ description: 'What a promotion adds, in the platform’s currency.' }),
     automatic: z.boolean().meta({ description: 'An automatic recharge: a saved card is charged.' }),
-    pay: payInstruction.nullable().meta({ description: 'null: the provider has not answered yet.' }),
+    pay: payInstruction.nullable().meta({ description: 'null: the provider has not responded yet.' }),
     problem: z.string().nullable().meta({ description: 'Why the provider refused the order.' }),
     created_at: time,
     expires_at: time,

@@ -154,6 +154,10 @@ const expected: Readonly<Record<string, readonly [query: string, first: Readonly
       { account: accountId, buyer_title: `'${formula}`, amount: '10.00', payments: invoicePayment.id },
     ],
     '/payments/differences': ['', { kind: 'amount', amount: '9.99', expected: '10.00', state: 'open' }],
+    '/payments/revenue': [
+      '',
+      { method: 'stripe', payments: '1', amount: '10.00', refunds: '1.00', net: '9.00', credit: '10' },
+    ],
     '/audit': [`object=${accountId}`, { action: 'account.credit', object: accountId }],
   }
 

@@ -6,6 +6,7 @@ import { sql } from '../../../src/db/schema/schema.ts'
 import type { PaymentOrder } from '../../../src/http/api/payment-orders.ts'
 import type { PaymentRefund } from '../../../src/http/api/payment-refunds.ts'
 import { refundEndpoints } from '../../../src/http/console/billing/payment-refunds.ts'
+import { billingEndpoints } from '../../../src/http/console/billing/billing.ts'
 import { orderEndpoints } from '../../../src/http/console/billing/payment-orders.ts'
 import { expectError, expectResponse, type List } from '../../support/client/admin-api.ts'
 import { signUpCustomer } from '../../support/console/console-session.ts'
@@ -139,6 +140,29 @@ describe('Decisions about payments', () => {
     dispute.status = 'won'
     await deliverNotice(server.url, 'stripe', provider.disputeNotice(reference, 'charge.dispute.closed'))
     assert.equal(await account.balance(), order.credit)
+  })
+
+  test('Dispute of spent credit – is owed: on the account, in the list, to the customer', async () => {
+    const customer = await signUpCustomer(server, 'owing@example.com')
+    const order = await customer.call(orderEndpoints.createOrder, {
+      body: { method: 'stripe', amount: '10' },
+    })
+    provider.pay(order.id)
+    await customer.call(orderEndpoints.checkOrder, { id: order.id })
+    const debit = { amount: '-5', reason: 'spent', idempotency_key: 'spent' }
+    await expectResponse(server, 201, ['POST', `/accounts/${order.account}/credits`, debit])
+    await deliverNotice(server.url, 'stripe', provider.disputeNotice(provider.dispute(order.id)))
+    const account = await expectResponse(server, 200, ['GET', `/accounts/${order.account}`])
+    assert.deepEqual([account['balance'], account['receivable']], ['0', '5'])
+    assert.equal((await customer.call(billingEndpoints.wallet)).receivable, '5')
+    const find = async (query: string) => {
+      const { data } = await expectResponse<List>(server, 200, ['GET', `/accounts?${query}`])
+      return data.map(({ id }) => id)
+    }
+    assert.deepEqual(await find('receivable=true'), [order.account])
+    assert.deepEqual(await find('receivable=true&q=owing'), [order.account])
+    assert.deepEqual(await find('receivable=false&email=owing@example.com'), [])
+    assert.ok(!(await find('receivable=false')).includes(order.account))
   })
 
   test('Ended order – is asked about once more after its time, and then no longer', async () => {

@@ -3,8 +3,10 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, describe, test } from 'node:test'
 import type { PaymentOrder } from '../../../src/http/api/payment-orders.ts'
+import { orderEndpoints } from '../../../src/http/console/billing/payment-orders.ts'
 import { expectError, expectResponse, type List } from '../../support/client/admin-api.ts'
 import { eventually } from '../../support/client/responses.ts'
+import { signUpCustomer } from '../../support/console/console-session.ts'
 import { settingsOf, startProvider } from '../../support/payments/providers.ts'
 import type { Account } from '../../support/server/account.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
@@ -35,7 +37,7 @@ const used = async (id: string) =>
 const order = ({ id }: Account, amount = '10') =>
   expectResponse<PaymentOrder>(server, 201, ['POST', `/accounts/${id}/orders`, { method: 'stripe', amount }])
 
-function pay({ id }: PaymentOrder): Promise<PaymentOrder> {
+function pay({ id }: Pick<PaymentOrder, 'id'>): Promise<PaymentOrder> {
   provider.pay(id)
   return eventually('the order to be paid', async () => {
     const read = await expectResponse<PaymentOrder>(server, 200, ['POST', `/orders/${id}/check`])
@@ -94,6 +96,49 @@ describe('Recharge promotions', () => {
     const account = await server.account()
     const orders = await Promise.all([order(account), order(account), order(account)])
     assert.deepEqual(orders.map(({ bonus }) => bonus).toSorted(), ['0', '0', '2'])
+  })
+
+  test('offered bonuses – show tiers and what is left, to accounts that can still get them', async () => {
+    const tiers = [{ min: '10', percent: '5', max: '3' }]
+    await promotion({ name: 'First', first_only: true, tiers })
+    await promotion({ name: 'Small', tiers, budget: '9', per_account: '1' })
+    await promotion({ name: 'Budget', tiers, budget: '9' })
+    await promotion({ name: 'Later', tiers, starts_at: '2099-01-01T00:00:00Z' })
+    const customer = await signUpCustomer(server, 'offers@example.com')
+    const offered = async () => (await customer.call(orderEndpoints.bonuses)).data
+    assert.deepEqual(await offered(), [
+      { name: 'First', tiers, first_only: true, ends_at: null, left: null },
+      { name: 'Small', tiers, first_only: false, ends_at: null, left: '1' },
+      { name: 'Budget', tiers, first_only: false, ends_at: null, left: null },
+    ])
+    const made = await customer.call(orderEndpoints.createOrder, { body: { method: 'stripe', amount: '10' } })
+    await pay(made)
+    assert.deepEqual(
+      (await offered()).map(({ name }) => name),
+      ['Small', 'Budget'],
+    )
+  })
+
+  test('state – is that of the period, the budget and the pause', async () => {
+    const states = async (...ids: string[]) => {
+      const { data } = await expectResponse<List>(server, 200, ['GET', '/promotions'])
+      return ids.map((id) => data.find((each) => each['id'] === id)?.['state'])
+    }
+    const [running, usedUp] = [
+      await promotion({}),
+      await promotion({ tiers: [{ min: '10', fixed: '3' }], budget: '3' }),
+    ]
+    const scheduled = await promotion({ starts_at: '2099-01-01T00:00:00Z' })
+    const ended = await promotion({ starts_at: '2020-01-01T00:00:00Z', ends_at: '2020-01-02T00:00:00Z' })
+    await order(await server.account())
+    await order(await server.account())
+    await expectResponse(server, 200, ['PATCH', `/promotions/${running}`, { status: 'paused' }])
+    assert.deepEqual(await states(running, usedUp, scheduled, ended), [
+      'paused',
+      'used up',
+      'scheduled',
+      'ended',
+    ])
   })
 
   test('fields – are named when they are wrong, and both kinds are listed', async () => {

@@ -47,6 +47,8 @@ export const coveredElsewhere: Readonly<Record<string, string>> = {
   'POST /invoices/x/reverse': 'test/e2e/money/invoices.test.ts',
   'POST /payment-rates': 'test/e2e/money/payment-decisions.test.ts',
   'GET /payment-rates': 'test/e2e/money/payment-decisions.test.ts',
+  'GET /payments/revenue': 'test/e2e/money/payment-revenue.test.ts',
+  'POST /payments/bank-rows': 'test/e2e/money/bank-lists.test.ts',
   'POST /payments/reconcile': 'test/e2e/money/payments.test.ts',
   'GET /payments/runs': 'test/e2e/money/payment-decisions.test.ts',
   'GET /payments/differences': 'test/e2e/money/payments.test.ts',

@@ -121,6 +121,25 @@ const promotionForm = async (context: FormContext): Promise<EditForm> => {
   }
 }
 
+const rechargePromotionForm = async (context: FormContext): Promise<EditForm> => {
+  const id = await createId(context, '/promotions', {
+    name: 'Spring',
+    on: 'recharge',
+    starts_at: '2026-01-02T03:04:05.678Z',
+    ends_at: '2031-02-03T04:05:06.789Z',
+    tiers: [{ min: '10.000000001', percent: '1.5', max: '3.000000003' }],
+    first_only: true,
+    budget: '1000.000000007',
+    per_account: '7.000000009',
+  })
+  return {
+    page: `/operator/promotions?edit=${id}`,
+    path: `/promotions/${id}`,
+    change: fill('name', 'Summer'),
+    changed: { name: 'Summer' },
+  }
+}
+
 const incidentForm = async (context: FormContext): Promise<EditForm> => {
   const id = await createId(context, '/incidents', {
     title: 'Slow responses',
@@ -186,5 +205,6 @@ export const editForms: Readonly<Record<string, (context: FormContext) => Promis
   ChannelForm: channelForm,
   EmailPreferences: preferencesForm,
   PromotionForm: promotionForm,
+  RechargePromotionForm: rechargePromotionForm,
   IncidentForm: incidentForm,
 }

@@ -1,65 +1,119 @@
-/** Payments of all accounts: the state of each method, refunds and differences that need a decision, and orders. */
-import { Button } from '@mantine/core'
-import { queryOptions } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
-import { mutateAdmin } from '../../../api/admin-queries.ts'
-import { get } from '../../../api/client.ts'
-import type { Page as PageOf, PaymentMethod, PaymentOrder } from '../../../api/contract.ts'
-import { confirm } from '../../../components/feedback/confirm-dialog.tsx'
-import { EmptyState } from '../../../components/feedback/empty-state.tsx'
-import { PagedList, QueryBoundary } from '../../../components/feedback/query-boundary.tsx'
-import { actWithToast } from '../../../components/feedback/toast.tsx'
+/** Payments of all accounts: methods and rates, refunds and differences that need a decision, orders, revenue. */
+import { Button, TextInput } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { paymentMethodsQuery, paymentRatesQuery } from '../../../api/admin-queries.ts'
+import type { PaymentMethod } from '../../../api/contract.ts'
+import { QueryBoundary } from '../../../components/feedback/query-boundary.tsx'
 import { Dialog } from '../../../components/forms/dialog.tsx'
+import { SelectField } from '../../../components/forms/fields.tsx'
+import { Filters, SelectFilter } from '../../../components/forms/filters.tsx'
 import {
   CompareForm,
   ConfirmTransferForm,
   RefundOrderForm,
 } from '../../../components/forms/payment-forms.tsx'
+import { RateForm } from '../../../components/forms/rate-form.tsx'
 import { formatMoney } from '../../../components/format.ts'
 import { Page, Section } from '../../../components/layout/page.tsx'
-import { Money, ShortId, StatusLabel } from '../../../components/tables/format-cells.tsx'
-import { OrderState, PaidAmount } from '../../../components/tables/payment-cells.tsx'
-import { DifferenceTable, RefundTable } from '../../../components/tables/payment-decisions.tsx'
+import { StatusLabel, useCurrency } from '../../../components/tables/format-cells.tsx'
+import { OrderTable } from '../../../components/tables/order-table.tsx'
+import {
+  DifferenceTable,
+  differenceStates,
+  RefundTable,
+} from '../../../components/tables/payment-decisions.tsx'
 import { ReferralTable } from '../../../components/tables/referral-list.tsx'
-import { RowMenu } from '../../../components/tables/row-menu.tsx'
+import { RateTable, rateState } from '../../../components/tables/payment-rates.tsx'
+import { RevenueTable } from '../../../components/tables/payment-revenue.tsx'
+import { ServerText } from '../../../components/tables/server-text.tsx'
 import { Table } from '../../../components/tables/table.tsx'
-import { LogTime } from '../../../components/tables/time-cells.tsx'
 import { useMessages } from '../../../locales/messages.ts'
 
 const route = getRouteApi('/shell/operator/payments')
 
-const methodsQuery = queryOptions({
-  queryKey: ['admin', 'payment-methods'],
-  queryFn: () => get<PageOf<PaymentMethod>>('/admin/payment-methods'),
-})
-
 export function Payments() {
-  const t = useMessages('payments').operator
   const all = useMessages('payments')
+  const { operator: t, operations } = all
+  const currency = useCurrency()
   const navigate = route.useNavigate()
-  const { refund, confirm: confirmed, compare } = route.useSearch()
-  const close = (): void => void navigate({ search: {} })
+  const { refund, confirm, compare, rate, differences, ...orders } = route.useSearch()
+  const filters = { differences, ...orders }
+  const open = (dialog: object): void => void navigate({ search: { ...filters, ...dialog } })
+  const close = (): void => open({})
+  const shownState = differenceStates.find((state) => state === differences) ?? 'open'
   return (
     <Page
       title={t.title}
       lead={t.lead}
       actions={
-        <Button variant="default" onClick={() => void navigate({ search: { compare: 'yes' } })}>
-          {t.compare}
-        </Button>
+        <>
+          <BankListLink />
+          <Button variant="default" onClick={() => open({ compare: 'yes' })}>
+            {t.compare}
+          </Button>
+        </>
       }
     >
       <Section title={t.methods}>
-        <QueryBoundary options={methodsQuery}>{({ data }) => <MethodTable methods={data} />}</QueryBoundary>
+        <QueryBoundary options={paymentMethodsQuery}>
+          {({ data }) => <MethodTable methods={data} setRate={(of) => open({ rate: of })} />}
+        </QueryBoundary>
       </Section>
-      <Section title={t.differences} csv={{ path: '/admin/payments/differences' }}>
-        <DifferenceTable />
+      <Section
+        title={operations.rates.title}
+        lead={operations.rates.lead(currency)}
+        actions={
+          <Button variant="default" onClick={() => open({ rate: 'new' })}>
+            {operations.rates.add}
+          </Button>
+        }
+      >
+        <QueryBoundary options={paymentRatesQuery}>{({ data }) => <RateTable rates={data} />}</QueryBoundary>
+      </Section>
+      <Section
+        title={t.differences}
+        csv={{ path: '/admin/payments/differences', filter: { state: shownState } }}
+      >
+        <Filters
+          search={{ differences }}
+          apply={(search) => void navigate({ search: { ...orders, ...search } })}
+          selectsOnly
+        >
+          {({ select }) => (
+            <SelectField
+              label={operations.differences.show}
+              options={differenceStates.map((value) => ({
+                value,
+                label: operations.differences.states[value],
+              }))}
+              {...select('differences')}
+              value={shownState}
+            />
+          )}
+        </Filters>
+        <DifferenceTable state={shownState} />
       </Section>
       <Section title={all.refunds} csv={{ path: '/admin/refunds' }}>
         <RefundTable />
       </Section>
-      <Section title={all.orders} csv={{ path: '/admin/orders' }}>
-        <OrderTable />
+      <Section title={all.orders} csv={{ path: '/admin/orders', filter: orders }}>
+        <OrderFilters
+          search={orders}
+          apply={(search) => void navigate({ search: { differences, ...search } })}
+        />
+        <OrderTable
+          filter={orders}
+          confirmTransfer={(order) => open({ confirm: order })}
+          refund={(order) => open({ refund: order })}
+        />
+      </Section>
+      <Section
+        title={operations.revenue.title}
+        lead={operations.revenue.lead}
+        csv={{ path: '/admin/payments/revenue' }}
+      >
+        <RevenueTable />
       </Section>
       <Section title={all.referral.title} csv={{ path: '/admin/referrals' }}>
         <ReferralTable />
@@ -67,18 +121,63 @@ export function Payments() {
       <Dialog title={t.refund} opened={refund !== undefined} close={close}>
         <RefundOrderForm order={refund ?? ''} close={close} />
       </Dialog>
-      <Dialog title={t.confirm} opened={confirmed !== undefined} close={close}>
-        <ConfirmTransferForm order={confirmed ?? ''} close={close} />
+      <Dialog title={t.confirm} opened={confirm !== undefined} close={close}>
+        <ConfirmTransferForm order={confirm ?? ''} close={close} />
       </Dialog>
       <Dialog title={t.compare} opened={compare !== undefined} close={close}>
         <CompareForm close={close} />
+      </Dialog>
+      <Dialog title={operations.rates.add} opened={rate !== undefined} close={close}>
+        <RateForm currency={rate === undefined || rate === 'new' ? '' : rate} close={close} />
       </Dialog>
     </Page>
   )
 }
 
-function MethodTable({ methods }: { readonly methods: readonly PaymentMethod[] }) {
+/** Only where transfers are taken. */
+function BankListLink() {
+  const t = useMessages('payments').operations.bank
+  const { data } = useQuery(paymentMethodsQuery)
+  const takesTransfers = data?.data.some(({ method, configured }) => method === 'bank' && configured)
+  if (takesTransfers !== true) return null
+  return <Link to="/operator/payments/bank">{t.title}</Link>
+}
+
+interface OrderFiltersProps {
+  readonly search: { readonly q?: string; readonly state?: string; readonly method?: string }
+  readonly apply: (search: OrderFiltersProps['search']) => void
+}
+
+function OrderFilters({ search, apply }: OrderFiltersProps) {
   const t = useMessages('payments')
+  const options = (labels: Readonly<Record<string, string>>) =>
+    Object.entries(labels).map(([value, label]) => ({ value, label }))
+  return (
+    <Filters<'q' | 'state' | 'method'> search={search} apply={apply}>
+      {({ input, select }) => (
+        <>
+          <TextInput label={t.operations.search} type="search" {...input('q')} />
+          <SelectFilter label={t.state} options={options(t.orderStates)} {...select('state')} />
+          <SelectFilter label={t.method} options={options(t.methods)} {...select('method')} />
+        </>
+      )}
+    </Filters>
+  )
+}
+
+interface MethodTableProps {
+  readonly methods: readonly PaymentMethod[]
+  readonly setRate: (currency: string) => void
+}
+
+function MethodTable({ methods, setRate }: MethodTableProps) {
+  const t = useMessages('payments')
+  const platform = useCurrency()
+  const { data: rates } = useQuery(paymentRatesQuery)
+  const hasRate = (currency: string | null): boolean =>
+    currency === platform ||
+    rates === undefined ||
+    rates.data.some((rate) => rate.from === currency && rateState(rate, rates.data, Date.now()) === 'current')
   const bounds = ({ min, max, currency }: PaymentMethod): string =>
     t.range(formatMoney(min ?? '0', currency ?? ''), formatMoney(max ?? '0', currency ?? ''))
   return (
@@ -90,13 +189,20 @@ function MethodTable({ methods }: { readonly methods: readonly PaymentMethod[] }
         { header: t.method, primary: true, cell: ({ method }) => t.methods[method] },
         {
           header: t.state,
-          cell: ({ configured, problem }) => {
+          cell: ({ configured, problem, currency }) => {
             if (!configured) return <StatusLabel tone="neutral">{t.operator.off}</StatusLabel>
             if (problem === undefined) return <StatusLabel tone="success">{t.operator.working}</StatusLabel>
             return (
-              <StatusLabel tone="danger">
-                <span lang="en">{problem}</span>
-              </StatusLabel>
+              <>
+                <StatusLabel tone="danger">
+                  <ServerText text={problem} />
+                </StatusLabel>
+                {!hasRate(currency) && (
+                  <Button variant="subtle" size="compact-sm" onClick={() => setRate(currency ?? '')}>
+                    {t.operations.rates.add}
+                  </Button>
+                )}
+              </>
             )
           },
         },
@@ -104,86 +210,5 @@ function MethodTable({ methods }: { readonly methods: readonly PaymentMethod[] }
         { header: t.operator.bounds, cell: (method) => (method.configured ? bounds(method) : '–') },
       ]}
     />
-  )
-}
-
-function OrderTable() {
-  const t = useMessages('payments')
-  const navigate = route.useNavigate()
-  const check = (id: string): Promise<void> =>
-    actWithToast(
-      () => mutateAdmin<PaymentOrder>('POST', `/orders/${id}/check`, {}),
-      ({ state }) => t.operator.checked(t.orderStates[state]),
-    )
-  const cancel = ({ id }: PaymentOrder): void =>
-    confirm({
-      title: t.operator.cancel,
-      description: t.operator.cancelEffect,
-      confirmLabel: t.operator.cancel,
-      onConfirm: () => mutateAdmin('POST', `/orders/${id}/cancel`, {}),
-      successMessage: t.canceled,
-    })
-  const isOpen = ({ state }: PaymentOrder): boolean => state === 'created' || state === 'pending'
-  return (
-    <PagedList<PaymentOrder>
-      queryKey={['admin', 'orders']}
-      path="/admin/orders"
-      empty={<EmptyState title={t.operator.noOrders}>{t.operator.noOrdersLead}</EmptyState>}
-    >
-      {(orders) => (
-        <Table
-          label={t.orders}
-          rows={orders}
-          rowId={({ id }) => id}
-          columns={[
-            { header: t.time, cell: ({ created_at: at }) => <LogTime at={at} /> },
-            { header: t.order, primary: true, cell: ({ id }) => <ShortId id={id} /> },
-            { header: t.operator.account, cell: ({ account }) => <ShortId id={account} /> },
-            {
-              header: t.method,
-              cell: ({ method, automatic }) => (
-                <>
-                  {t.methods[method]}
-                  {automatic && <small>{t.automatic.title}</small>}
-                </>
-              ),
-            },
-            { header: t.amount, numeric: true, cell: (order) => <PaidAmount {...order} /> },
-            { header: t.credit, numeric: true, cell: ({ credit }) => <Money amount={credit} /> },
-            { header: t.state, cell: (order) => <OrderState order={order} /> },
-            {
-              header: t.operator.action,
-              isMenu: true,
-              cell: (order) => (
-                <RowMenu
-                  name={order.id}
-                  actions={[
-                    order.state !== 'paid' &&
-                      order.method !== 'bank' && {
-                        label: t.operator.check,
-                        onClick: () => void check(order.id),
-                      },
-                    order.state !== 'paid' &&
-                      order.method === 'bank' && {
-                        label: t.operator.confirm,
-                        onClick: () => void navigate({ search: { confirm: order.id } }),
-                      },
-                    order.state === 'paid' && {
-                      label: t.operator.refund,
-                      onClick: () => void navigate({ search: { refund: order.id } }),
-                    },
-                    isOpen(order) && {
-                      label: t.operator.cancel,
-                      onClick: () => cancel(order),
-                      isDestructive: true,
-                    },
-                  ]}
-                />
-              ),
-            },
-          ]}
-        />
-      )}
-    </PagedList>
   )
 }

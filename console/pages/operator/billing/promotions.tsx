@@ -1,12 +1,13 @@
-/** Promotions: credit for new accounts, limited in time and number. */
+/** Promotions: credit for new accounts, limited in time and number, and bonuses for recharges. */
 import { Button, TextInput } from '@mantine/core'
 import { getRouteApi } from '@tanstack/react-router'
 import { mutateAdmin } from '../../../api/admin-queries.ts'
-import type { Promotion } from '../../../api/contract.ts'
+import type { Promotion, RechargePromotion } from '../../../api/contract.ts'
 import { useMessages } from '../../../locales/messages.ts'
 import { useAction, useFieldError } from '../../../components/forms/use-action.ts'
 import { confirm } from '../../../components/feedback/confirm-dialog.tsx'
 import { Dialog } from '../../../components/forms/dialog.tsx'
+import { RechargePromotionForm } from '../../../components/forms/recharge-promotion-form.tsx'
 import { AmountField, Form, useDraft, IntegerField } from '../../../components/forms/fields.tsx'
 import {
   changedFields,
@@ -23,9 +24,10 @@ import { formatNumber } from '../../../components/format.ts'
 import { Icon } from '../../../components/layout/icon.tsx'
 import { PagedList } from '../../../components/feedback/query-boundary.tsx'
 import { EmptyState } from '../../../components/feedback/empty-state.tsx'
-import { Page } from '../../../components/layout/page.tsx'
+import { Page, Section } from '../../../components/layout/page.tsx'
 import { CopyButton, Money, StatusLabel, useCurrency } from '../../../components/tables/format-cells.tsx'
 import { ExpiryDate } from '../../../components/tables/time-cells.tsx'
+import { RechargePromotionTable } from '../../../components/tables/recharge-promotion-table.tsx'
 import { RowMenu } from '../../../components/tables/row-menu.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 import { actWithToast, showToast } from '../../../components/feedback/toast.tsx'
@@ -34,55 +36,86 @@ const route = getRouteApi('/shell/operator/promotions')
 
 export function Promotions() {
   const t = useMessages('catalog').promotions
+  const recharge = useMessages('payments').promotions
   const navigate = route.useNavigate()
   const { add, edit } = route.useSearch()
   const close = (): void => void navigate({ search: {} })
-  const addButton = (
-    <Button leftSection={<Icon name="plus" />} onClick={() => void navigate({ search: { add: 'yes' } })}>
-      {t.add}
-    </Button>
+  const open = ({ id }: Promotion | RechargePromotion): void => void navigate({ search: { edit: id } })
+  const addButtons = (
+    <>
+      <Button variant="default" onClick={() => void navigate({ search: { add: 'recharge' } })}>
+        {recharge.add}
+      </Button>
+      <Button leftSection={<Icon name="plus" />} onClick={() => void navigate({ search: { add: 'yes' } })}>
+        {t.add}
+      </Button>
+    </>
   )
   return (
-    <Page title={t.title} lead={t.lead} csv={{ path: '/admin/promotions' }} actions={addButton}>
-      <PagedList<Promotion>
+    <Page title={t.title} lead={t.lead} csv={{ path: '/admin/promotions' }} actions={addButtons}>
+      <PagedList<Promotion | RechargePromotion>
         queryKey={['admin', 'promotions']}
         path="/admin/promotions"
         empty={
           <EmptyState title={t.none}>
             <p>{t.noneLead}</p>
-            {addButton}
+            <div className="row">{addButtons}</div>
           </EmptyState>
         }
       >
         {(all) => {
-          // Bonuses for recharges have other fields than trial credit.
-          const promotions = all.filter(({ on }) => on === 'sign_up')
-          const edited = promotions.find(({ id }) => id === edit)
+          const ofSignUp = all.filter((each) => each.on === 'sign_up')
+          const ofRecharge = all.filter((each) => each.on === 'recharge')
+          const edited = all.find(({ id }) => id === edit)
           return (
             <>
-              <PromotionTable promotions={promotions} />
+              <div className="stack">
+                <Section title={t.trial} lead={t.trialLead}>
+                  {ofSignUp.length === 0 ? (
+                    <p className="muted">{t.noneLead}</p>
+                  ) : (
+                    <PromotionTable promotions={ofSignUp} edit={open} />
+                  )}
+                </Section>
+                <Section title={recharge.title} lead={recharge.lead}>
+                  {ofRecharge.length === 0 ? (
+                    <p className="muted">{recharge.none}</p>
+                  ) : (
+                    <RechargePromotionTable promotions={ofRecharge} edit={open} />
+                  )}
+                </Section>
+              </div>
               {edited && (
                 <Dialog title={t.editTitle(edited.name)} opened close={close}>
-                  <PromotionForm promotion={edited} close={close} />
+                  {edited.on === 'recharge' ? (
+                    <RechargePromotionForm promotion={edited} close={close} />
+                  ) : (
+                    <PromotionForm promotion={edited} close={close} />
+                  )}
                 </Dialog>
               )}
             </>
           )
         }}
       </PagedList>
-      <Dialog title={t.add} opened={add !== undefined} close={close}>
+      <Dialog title={t.add} opened={add !== undefined && add !== 'recharge'} close={close}>
         <PromotionForm promotion={null} close={close} />
+      </Dialog>
+      <Dialog title={recharge.add} opened={add === 'recharge'} close={close} size="44rem">
+        <RechargePromotionForm promotion={null} close={close} />
       </Dialog>
     </Page>
   )
 }
 
-function PromotionTable({ promotions }: { readonly promotions: readonly Promotion[] }) {
+interface PromotionTableProps {
+  readonly promotions: readonly Promotion[]
+  readonly edit: (promotion: Promotion) => void
+}
+
+function PromotionTable({ promotions, edit }: PromotionTableProps) {
   const t = useMessages('catalog').promotions
   const shell = useMessages('shell')
-  const navigate = route.useNavigate()
-  const states: Readonly<Record<string, string>> = t.states
-  const edit = ({ id }: Promotion): void => void navigate({ search: { edit: id } })
   const setStatus = (id: string, status: Promotion['status']) => () =>
     mutateAdmin('PATCH', `/promotions/${id}`, { status })
   const pause = ({ id, name, granted, max_grants: max }: Promotion): void =>
@@ -112,9 +145,7 @@ function PromotionTable({ promotions }: { readonly promotions: readonly Promotio
         {
           header: t.state,
           cell: ({ state }) => (
-            <StatusLabel tone={state === 'running' ? 'success' : 'neutral'}>
-              {states[state] ?? state}
-            </StatusLabel>
+            <StatusLabel tone={state === 'running' ? 'success' : 'neutral'}>{t.states[state]}</StatusLabel>
           ),
         },
         { header: t.amount, numeric: true, cell: ({ amount }) => <Money amount={amount} /> },

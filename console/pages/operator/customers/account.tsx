@@ -203,6 +203,9 @@ function AccountFacts({ account }: { readonly account: Account }) {
     <DescriptionList
       items={[
         [t.status, <AccountStatus key="status" status={account.status} />],
+        ...(Number(account.receivable) === 0
+          ? []
+          : ([[t.receivable, <Money key="receivable" amount={account.receivable} />]] as const)),
         [t.tier, account.tier],
         [t.factor, account.price_factor === null ? t.inherited : `× ${account.price_factor}`],
         [t.timezone, account.timezone],

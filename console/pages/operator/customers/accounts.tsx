@@ -22,10 +22,10 @@ const route = getRouteApi('/shell/operator/accounts')
 export function Accounts() {
   const t = useMessages('customers').accounts
   const navigate = route.useNavigate()
-  const { q, status, add } = route.useSearch()
-  const close = (): void => void navigate({ search: { q, status } })
-  const list = { path: '/admin/accounts', filter: { q, status } }
-  const isFiltered = q !== undefined || status !== undefined
+  const { add, ...filter } = route.useSearch()
+  const close = (): void => void navigate({ search: filter })
+  const list = { path: '/admin/accounts', filter }
+  const isFiltered = Object.keys(filter).length > 0
   return (
     <Page
       title={t.title}
@@ -34,13 +34,13 @@ export function Accounts() {
       actions={
         <Button
           leftSection={<Icon name="plus" />}
-          onClick={() => void navigate({ search: { q, status, add: 'yes' } })}
+          onClick={() => void navigate({ search: { ...filter, add: 'yes' } })}
         >
           {t.add}
         </Button>
       }
     >
-      <Filters search={{ q, status }} apply={(search) => void navigate({ search })}>
+      <Filters search={filter} apply={(search) => void navigate({ search })}>
         {({ input, select }) => (
           <>
             <TextInput label={t.search} type="search" {...input('q')} />
@@ -51,6 +51,11 @@ export function Accounts() {
                 { value: 'suspended', label: t.suspended },
               ]}
               {...select('status')}
+            />
+            <SelectFilter
+              label={t.receivable}
+              options={[{ value: 'true', label: t.owesReceivable }]}
+              {...select('receivable')}
             />
           </>
         )}

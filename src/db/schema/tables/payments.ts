@@ -35,7 +35,7 @@ export interface PaymentOrdersTable {
   state: OrderState
   /** The provider's own name of the order, such as a session. */
   reference: string | null
-  /** JSON of the pay instruction; null: the provider has not answered yet. */
+  /** JSON of the pay instruction; null: the provider has not responded yet. */
   pay: string | null
   /** Why the provider refused it. */
   problem: string | null

@@ -96,7 +96,6 @@ async function serializeAccount(account: Account, ctx: AppContext): Promise<z.in
   return {
     ...jsonFields(account),
     ...(await readWallet(account, ctx)),
-    receivable: formatAmount(await receivableOf(ctx.db, account.id)),
     limits: serializeLimits(account.limits),
   }
 }
@@ -164,6 +163,7 @@ export const accountEndpoints = [
         .meta({ description: 'Part of an e-mail address or a name, or an id.' }),
       email: z.string().optional().meta({ description: 'The exact e-mail address.' }),
       status: status.optional(),
+      receivable: z.enum(['true', 'false']).optional().meta({ description: 'Whether the account owes any.' }),
     },
     cursor: /^acc_[0-9a-z]{26}$/,
     csv: [
@@ -180,6 +180,7 @@ export const accountEndpoints = [
       'caps.daily',
       'caps.monthly',
       'low_balance',
+      'receivable',
       'currency',
       ...limitColumns,
       'timezone',
@@ -188,10 +189,15 @@ export const accountEndpoints = [
       'created_at',
       'updated_at',
     ],
-    async handle({ ctx: { db }, query: { q, email, status: statusFilter }, page }) {
-      if (email === undefined) return listAccounts(db, { ...page, search: q, status: statusFilter })
+    async handle({ ctx: { db }, query: { q, email, status: statusFilter, receivable }, page }) {
+      const hasReceivable = receivable === undefined ? undefined : receivable === 'true'
+      if (email === undefined)
+        return listAccounts(db, { ...page, search: q, status: statusFilter, hasReceivable })
       const match = await accountByEmail(db, email)
-      const isMatch = match !== undefined && (statusFilter === undefined || match.status === statusFilter)
+      const isMatch =
+        match !== undefined &&
+        (statusFilter === undefined || match.status === statusFilter) &&
+        (hasReceivable === undefined || (await receivableOf(db, match.id)) > 0n === hasReceivable)
       return { data: isMatch ? [match] : [], next: null }
     },
   }),

@@ -46,7 +46,7 @@ const rateInput = z.strictObject({
   rate: z.string().max(64).meta({ description: 'The price of one unit, such as `7.1`.' }),
   effective_from: timeInput.optional().meta({ description: 'Default: now.' }),
 })
-const rateSchema = z
+export const rateSchema = z
   .object({ from: z.string(), to: z.string(), rate: z.string(), effective_from: time })
   .openapi('PaymentRate')
 
@@ -87,6 +87,9 @@ export const paymentOrderEndpoints = [
     summary: 'List orders of recharges, newest first',
     item: orderView,
     filters: {
+      q: z.string().trim().max(200).optional().meta({
+        description: 'An id, the reference of a bank transfer, or the provider’s number of the payment.',
+      }),
       account: z.string().optional(),
       state: z.enum(orderStates).optional(),
       method: paymentMethod.optional(),
@@ -108,8 +111,8 @@ export const paymentOrderEndpoints = [
       'paid_at',
       'transaction',
     ],
-    handle: ({ ctx, query: { account, state, method, from, to }, page }) =>
-      listOrders(ctx.db, { account, state, method, from: parseTime(from), to: parseTime(to) }, page),
+    handle: ({ ctx, query: { q: search, from, to, ...filter }, page }) =>
+      listOrders(ctx.db, { ...filter, search, from: parseTime(from), to: parseTime(to) }, page),
   }),
   admin.get('/orders/{id}', {
     summary: 'Get an order',

@@ -84,9 +84,11 @@ const promotionView = view(
     'tiers' in promotion ? serializeRecharge(promotion) : serializeSignUp(promotion),
 )
 
-/** A column that is empty for promotions of recharges. */
-const signUpColumn = (name: keyof z.infer<typeof promotionSchema>) =>
-  namedColumns<z.infer<typeof promotionSchema>>([name])[0] ?? currencyColumn
+type AnyFields = Omit<z.infer<typeof promotionSchema>, 'on'> &
+  Omit<z.infer<typeof rechargePromotionSchema>, 'on'>
+
+/** A column that is empty for promotions of the other kind. */
+const columnOf = (name: keyof AnyFields) => namedColumns<AnyFields>([name])[0] ?? currencyColumn
 
 function toPromotionPatch(body: z.infer<typeof promotionPatch>): PromotionPatch {
   const { amount, max_grants: grantsMax, starts_at: startsAt, ends_at: endsAt, ...rest } = body
@@ -122,16 +124,21 @@ export const promotionEndpoints = [
       'id',
       'on',
       'name',
-      signUpColumn('amount'),
+      columnOf('amount'),
       currencyColumn,
-      signUpColumn('code'),
-      signUpColumn('state'),
+      columnOf('code'),
+      'state',
       'status',
       'starts_at',
       'ends_at',
-      signUpColumn('granted'),
-      signUpColumn('max_grants'),
-      signUpColumn('credit_days'),
+      columnOf('granted'),
+      columnOf('max_grants'),
+      columnOf('credit_days'),
+      columnOf('tiers'),
+      columnOf('first_only'),
+      columnOf('used'),
+      columnOf('budget'),
+      columnOf('per_account'),
       'created_at',
       'updated_at',
     ],

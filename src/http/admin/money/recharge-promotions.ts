@@ -3,7 +3,12 @@ import { z } from '@hono/zod-openapi'
 import type { PageOptions, Page, Db } from '../../../db/db.ts'
 import { pageOf } from '../../../db/db.ts'
 import { invalidField } from '../../../errors.ts'
-import { listPromotions, type Promotion } from '../../../ledger/credits/promotions.ts'
+import {
+  listPromotions,
+  promotionStates,
+  type Promotion,
+  type PromotionState,
+} from '../../../ledger/credits/promotions.ts'
 import {
   rechargePromotionsAfter,
   type RechargePromotion,
@@ -11,19 +16,13 @@ import {
   type RechargePromotionPatch,
 } from '../../../payments/recharge-promotions.ts'
 import { formatAmount } from '../../../lib/money.ts'
+import { bonusTier } from '../../api/bonus-tiers.ts'
 import { formatOptionalAmount, formatTime, parseOptionalAmount, parseTime } from '../../api/json-values.ts'
 import { money, time } from '../schemas.ts'
 
-const tier = z.strictObject({
-  min: money.meta({ description: 'The smallest credit of a recharge, without its bonus.' }),
-  fixed: money.optional(),
-  percent: money.optional().meta({ description: 'Of the credit: more than 0, at most 100.' }),
-  max: money.optional().meta({ description: 'The most that a percent gives.' }),
-})
-
 /** What only promotions with `on: "recharge"` have. */
 export const rechargeFields = {
-  tiers: z.array(tier).optional(),
+  tiers: z.array(bonusTier).optional(),
   first_only: z.boolean().optional(),
   budget: money.nullish(),
   per_account: money.nullish(),
@@ -36,16 +35,25 @@ export const rechargePromotionSchema = z
     name: z.string(),
     starts_at: time,
     ends_at: time.nullable(),
-    tiers: z.array(tier),
+    tiers: z.array(bonusTier),
     first_only: z.boolean(),
     budget: money.nullable(),
     per_account: money.nullable(),
     used: money.meta({ description: 'Reserved by open orders and granted to paid ones.' }),
     status: z.enum(['active', 'paused']),
+    state: z.enum(promotionStates).meta({ description: 'The current state.' }),
     created_at: time,
     updated_at: time,
   })
   .openapi('RechargePromotion')
+
+function stateAt(promotion: RechargePromotion, at: number): PromotionState {
+  const { startsAt, endsAt, budgetNanos, usedNanos, status } = promotion
+  if (endsAt !== null && endsAt <= at) return 'ended'
+  if (budgetNanos !== null && usedNanos >= budgetNanos) return 'used up'
+  if (status === 'paused') return 'paused'
+  return startsAt > at ? 'scheduled' : 'running'
+}
 
 export function serializeRecharge(promotion: RechargePromotion): z.infer<typeof rechargePromotionSchema> {
   const { id, name, startsAt, endsAt, firstOnly, budgetNanos, perAccountNanos, status } = promotion
@@ -61,6 +69,7 @@ export function serializeRecharge(promotion: RechargePromotion): z.infer<typeof 
     per_account: formatOptionalAmount(perAccountNanos),
     used: formatAmount(promotion.usedNanos),
     status,
+    state: stateAt(promotion, Date.now()),
     created_at: formatTime(promotion.createdAt),
     updated_at: formatTime(promotion.updatedAt),
   }
@@ -71,7 +80,7 @@ interface Body {
   readonly starts_at?: string | undefined
   readonly ends_at?: string | null | undefined
   readonly status?: 'active' | 'paused' | undefined
-  readonly tiers?: readonly z.infer<typeof tier>[] | undefined
+  readonly tiers?: readonly z.infer<typeof bonusTier>[] | undefined
   readonly first_only?: boolean | undefined
   readonly budget?: string | null | undefined
   readonly per_account?: string | null | undefined

@@ -1,4 +1,4 @@
-/** An account's own recharges by payment: methods, a preview, orders. */
+/** An account's own recharges by payment: methods, promotions, a preview, orders. */
 import { renderSVG } from 'uqr'
 import { z } from 'zod'
 import { notFound } from '../../../errors.ts'
@@ -6,8 +6,10 @@ import { formatMinor } from '../../../lib/currency.ts'
 import { formatAmount } from '../../../lib/money.ts'
 import { listOrders, orderById, type Order } from '../../../payments/payment-orders.ts'
 import { paymentOfOrder } from '../../../payments/payments.ts'
-import { decodeCursor, encodeCursor } from '../../api/json-values.ts'
-import { money, pageFields, pageOf } from '../../api/json-schemas.ts'
+import { openPromotions } from '../../../payments/recharge-promotions.ts'
+import { bonusTier } from '../../api/bonus-tiers.ts'
+import { decodeCursor, encodeCursor, formatOptionalAmount, formatTime } from '../../api/json-values.ts'
+import { money, pageFields, pageOf, time } from '../../api/json-schemas.ts'
 import {
   methodSchema,
   orderFields,
@@ -26,6 +28,16 @@ const previewSchema = z.object({
   bonus: money,
 })
 export type OrderPreviewJson = z.infer<typeof previewSchema>
+
+const offeredBonusSchema = z.object({
+  name: z.string(),
+  tiers: z.array(bonusTier),
+  first_only: z.boolean(),
+  ends_at: time.nullable(),
+  /** What the account can still get; null: no limit per account. The budget of all accounts is the operator's. */
+  left: money.nullable(),
+})
+export type OfferedBonus = z.infer<typeof offeredBonusSchema>
 
 const ownOrderSchema = orderSchema.extend({
   /** The QR code as an SVG image, while the order can be paid by it. */
@@ -53,6 +65,20 @@ export const orderEndpoints = {
   methods: customer.get('/billing/payment-methods', {
     response: z.object({ data: z.array(methodSchema) }),
     handle: async ({ ctx }) => ({ data: (await ctx.payments.methods()).map(serializeMethod) }),
+  }),
+  bonuses: customer.get('/billing/bonuses', {
+    response: z.object({ data: z.array(offeredBonusSchema) }),
+    async handle({ ctx, accountId }) {
+      const open = await openPromotions(ctx.db, accountId, Date.now())
+      const data = open.map(({ promotion, leftNanos }) => ({
+        name: promotion.name,
+        tiers: [...promotion.tiers],
+        first_only: promotion.firstOnly === 1,
+        ends_at: formatTime(promotion.endsAt),
+        left: promotion.perAccountNanos === null ? null : formatOptionalAmount(leftNanos),
+      }))
+      return { data }
+    },
   }),
   preview: customer.get('/billing/orders/preview', {
     query: { method: paymentMethod, amount: money },

@@ -1,0 +1,31 @@
+/** Bonuses for recharges: the operator's promotions, and what customers see of them. */
+import type { rechargePromotions as english } from '../en/recharge-promotions.ts'
+
+export const rechargePromotions: typeof english = {
+  title: '充值赠送',
+  lead: '按充值金额所达到的档位赠送，取最高的一档。',
+  none: '暂无充值赠送活动',
+  add: '新建充值赠送',
+  tiers: '档位',
+  min: '满',
+  kind: '赠送方式',
+  kinds: { percent: '按比例', fixed: '固定金额' },
+  value: '数值',
+  max: '最多',
+  addTier: '添加档位',
+  removeTier: '删除档位',
+  starts: '开始时间',
+  startsHint: '留空则立即开始',
+  firstOnly: '仅限首次充值',
+  budget: '总预算',
+  perAccount: '每个账户上限',
+  used: '已用',
+  fixedParts: '档位、预算和上限不能修改。如需调整，请暂停此活动并新建一个。',
+  pauseEffect: '暂停后新订单不再赠送，已创建的订单不受影响。',
+  usedSoFar: (amount) => `已用 ${amount}。`,
+  tier: (min, bonus) => `满 ${min} 送 ${bonus}`,
+  upTo: (bonus, max) => `${bonus}，最多 ${max}`,
+  offered: '充值赠送',
+  ends: '截止日期',
+  left: (amount) => `您还可获赠 ${amount}。`,
+}
