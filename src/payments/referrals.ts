@@ -24,6 +24,12 @@ export const referralStates = [
 
 export type Referral = RowFields<ReferralsTable>
 
+/** What fixes the rewards of a payment. */
+export type ReferralConfig = Pick<
+  Config,
+  'referralRewardReferrer' | 'referralRewardInvited' | 'referralMinPayment' | 'referralClearAfterMs'
+>
+
 export type ReferralSide = 'referrer' | 'invited'
 
 /** The id of a reward in the ledger, and of what takes it back. */
@@ -82,7 +88,7 @@ export function updateReferral(
 }
 
 /** The first payment of an invited account that is large enough fixes the rewards and when they are decided. */
-export function recordReferralPayment(config: Config, payment: Payment): Statement[] {
+export function recordReferralPayment(config: ReferralConfig, payment: Payment): Statement[] {
   const { referralRewardReferrer, referralRewardInvited, referralMinPayment: min } = config
   const { orderId, accountId, creditNanos, settledAt: at } = payment
   const [referrerNanos, invitedNanos] = [referralRewardReferrer, referralRewardInvited].map((reward) =>

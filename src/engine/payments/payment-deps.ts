@@ -1,4 +1,5 @@
 /** What all parts of payments on the main thread use. */
+import type { Config } from '../../config.ts'
 import { apiError, invalidField } from '../../errors.ts'
 import type { Change } from '../../db/change.ts'
 import type { Log } from '../../lib/log.ts'
@@ -11,6 +12,7 @@ import type { OrderBonus } from './order-bonus.ts'
 import type { SettleDeps } from './settle-order.ts'
 
 export interface PaymentDeps extends SettleDeps {
+  readonly config: Config
   readonly methods: PaymentMethods
   /** The public URL of the relay, without a slash at its end. */
   readonly publicUrl: string

@@ -90,6 +90,8 @@ export class Referrals {
       createdAt: at,
       updatedAt: at,
       paidAt: at,
+      savesCard: false,
+      automatic: false,
     } as const
     const times = { paidAt: settledAt, settledAt, settledBy: 'test' }
     const payment: Payment = {

@@ -49,6 +49,8 @@ async function openOrder(t: TestContext): Promise<OpenOrder> {
     createdAt: at,
     updatedAt: at,
     paidAt: null,
+    savesCard: false,
+    automatic: false,
   }
   await db.write(insertOrder(order))
   const entered: string[] = []
@@ -63,6 +65,12 @@ async function openOrder(t: TestContext): Promise<OpenOrder> {
     savedCard: null,
   }
   const deps: SettleDeps = {
+    config: {
+      referralRewardReferrer: null,
+      referralRewardInvited: null,
+      referralMinPayment: '10',
+      referralClearAfterMs: 0,
+    },
     db,
     platformCurrency: 'CNY',
     now: () => at,

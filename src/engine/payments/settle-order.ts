@@ -3,7 +3,6 @@
  * call `settleOrder` with what the provider itself has confirmed. One batch writes the order, the payment, the orders of
  * its credits, the notification and the audit record; the unique row of the payment makes it happen once, ever.
  */
-import type { Config } from '../../config.ts'
 import { auditStatement } from '../../db/audit.ts'
 import { expectChanges, type Db, type Query } from '../../db/db.ts'
 import type { Statement } from '../../db/statement.ts'
@@ -26,13 +25,13 @@ import {
   paymentCreditId,
   type Payment,
 } from '../../payments/payments.ts'
-import { recordReferralPayment } from '../../payments/referrals.ts'
+import { recordReferralPayment, type ReferralConfig } from '../../payments/referrals.ts'
 
 /** `settled`: now. `known`: before. `mismatch`, `surplus`: listed for an operator. `foreign`: of another shop. */
 export type SettleOutcome = 'settled' | 'known' | 'mismatch' | 'surplus' | 'foreign'
 
 export interface SettleDeps {
-  readonly config: Config
+  readonly config: ReferralConfig
   readonly db: Db
   readonly platformCurrency: string
   readonly now: () => number
