@@ -42,7 +42,7 @@ async function openRecharge(t: TestContext, email: string): Promise<Page> {
   await signUp(browser, email)
   await browser.open('/billing')
   await browser.page.getByRole('button', { name: 'Recharge' }).click()
-  await browser.page.getByRole('heading', { name: 'Recharge' }).waitFor()
+  await browser.page.getByRole('heading', { name: 'Recharge', exact: true }).waitFor()
   return browser.page
 }
 

@@ -6,8 +6,11 @@ import { describe, test } from 'node:test'
 import { editForms } from '../../support/console/edit-forms.ts'
 import { readText, root } from '../../support/source-files.ts'
 
-/** Sends nothing but `enabled` to the object; its field names the model of a test. */
-const otherForms = ['UpstreamTest']
+/**
+ * `UpstreamTest` sends nothing but `enabled` to the object; its field names the model of a test. `ConsentForm` records a
+ * new consent with whatever it sends.
+ */
+const otherForms = ['ConsentForm', 'UpstreamTest']
 
 /** The components that have a field and send a PATCH. */
 function findEditForms(): string[] {
