@@ -32,7 +32,8 @@ function textsOf(value: unknown, path: string): [string, string][] {
 
 async function messagesIn(language: 'en' | 'zh-cn', namespace: string): Promise<Map<string, string>> {
   const module = (await import(`./${language}/${namespace}`)) as Record<string, unknown>
-  return new Map(textsOf(module[namespace.replace('.ts', '')], namespace))
+  const name = namespace.replace('.ts', '').replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+  return new Map(textsOf(module[name], namespace))
 }
 
 function errorCodes(): ApiErrorCode[] {

@@ -9,6 +9,12 @@ import { apiError } from '../errors.ts'
 /** `ratePpm`: millionths of the platform's currency per unit of this one. */
 export type PaymentRate = Omit<RowFields<PaymentRatesTable>, 'createdAt'>
 
+export const rateStates = ['scheduled', 'current', 'past'] as const
+
+export interface DatedRate extends PaymentRate {
+  readonly state: (typeof rateStates)[number]
+}
+
 /** The rate in force. The platform's own currency has rate 1. undefined: nobody has set one. */
 export async function rateAt(
   db: Db,
@@ -30,7 +36,7 @@ export async function rateAt(
 }
 
 /** Throws `conflict` if there is a rate from the same time on. */
-export async function addRate(db: Db, rate: PaymentRate, by: string): Promise<PaymentRate> {
+export async function addRate(db: Db, rate: PaymentRate, by: string): Promise<DatedRate | undefined> {
   const row = rowOf<PaymentRatesTable>({ ...rate, createdAt: Date.now() })
   try {
     await db.write(
@@ -42,15 +48,23 @@ export async function addRate(db: Db, rate: PaymentRate, by: string): Promise<Pa
     const message = 'This currency already has a rate from this time on.'
     throw apiError('conflict', { param: 'effective_from', message })
   }
-  return rate
+  const { currency, effectiveFrom } = rate
+  const rates = await listRates(db, Date.now())
+  return rates.find((each) => each.currency === currency && each.effectiveFrom === effectiveFrom)
 }
 
-/** Newest first. */
-export async function listRates(db: Db): Promise<PaymentRate[]> {
+/** Newest first, with their states at a time. */
+export async function listRates(db: Db, at: number): Promise<DatedRate[]> {
   const query = sql
     .selectFrom('payment_rates')
     .selectAll()
     .orderBy('effective_from', 'desc')
     .orderBy('currency')
-  return (await db.all(query)).map(fieldsOf)
+  const begun = new Set<string>()
+  return (await db.all(query)).map((row) => {
+    if (row.effective_from > at) return { ...fieldsOf(row), state: 'scheduled' }
+    const state = begun.has(row.currency) ? 'past' : 'current'
+    begun.add(row.currency)
+    return { ...fieldsOf(row), state }
+  })
 }

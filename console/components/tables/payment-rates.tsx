@@ -5,22 +5,10 @@ import { StatusLabel } from './format-cells.tsx'
 import { Table } from './table.tsx'
 import { LogTime } from './time-cells.tsx'
 
-/** `rates`: newest first. */
-export function rateState(
-  rate: PaymentRate,
-  rates: readonly PaymentRate[],
-  now: number,
-): 'scheduled' | 'current' | 'past' {
-  const hasBegun = ({ effective_from: from }: PaymentRate): boolean => Date.parse(from) <= now
-  if (!hasBegun(rate)) return 'scheduled'
-  return rates.find((each) => each.from === rate.from && hasBegun(each)) === rate ? 'current' : 'past'
-}
-
 export function RateTable({ rates }: { readonly rates: readonly PaymentRate[] }) {
-  const t = useMessages('payments').operations.rates
-  const { state } = useMessages('payments')
+  const all = useMessages('payments')
+  const t = all.operations.rates
   if (rates.length === 0) return <p className="muted">{t.none}</p>
-  const now = Date.now()
   return (
     <Table
       label={t.title}
@@ -31,15 +19,10 @@ export function RateTable({ rates }: { readonly rates: readonly PaymentRate[] })
         { header: t.rate, numeric: true, cell: ({ from, to, rate }) => `1 ${from} = ${rate} ${to}` },
         { header: t.effective, cell: ({ effective_from: at }) => <LogTime at={at} /> },
         {
-          header: state,
-          cell: (rate) => {
-            const stateNow = rateState(rate, rates, now)
-            return (
-              <StatusLabel tone={stateNow === 'current' ? 'success' : 'neutral'}>
-                {t.states[stateNow]}
-              </StatusLabel>
-            )
-          },
+          header: all.state,
+          cell: ({ state }) => (
+            <StatusLabel tone={state === 'current' ? 'success' : 'neutral'}>{t.states[state]}</StatusLabel>
+          ),
         },
       ]}
     />

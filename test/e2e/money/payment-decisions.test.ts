@@ -41,10 +41,10 @@ test('Rate – is needed for another currency, dated, and frozen with the order'
   assert.equal(await account.balance(), '66.811')
   const { data } = await expectResponse<List>(server, 200, ['GET', '/payment-rates'])
   assert.deepEqual(
-    data.map(({ from, to, rate }) => [from, to, rate]),
+    data.map(({ from, to, rate, state }) => [from, to, rate, state]),
     [
-      ['USD', 'CNY', '8'],
-      ['USD', 'CNY', '7.1'],
+      ['USD', 'CNY', '8', 'current'],
+      ['USD', 'CNY', '7.1', 'past'],
     ],
   )
   const listed = await expectResponse<List>(server, 200, ['GET', `/orders?account=${account.id}&state=paid`])

@@ -7,7 +7,7 @@ import type { BankRows } from '../../../api/contract.ts'
 import { QueryBoundary } from '../../../components/feedback/query-boundary.tsx'
 import { Dialog } from '../../../components/forms/dialog.tsx'
 import { ConfirmTransferForm } from '../../../components/forms/payment-forms.tsx'
-import { submitHandler } from '../../../components/forms/use-action.ts'
+import { submitHandler, useAction } from '../../../components/forms/use-action.ts'
 import { formatMoney } from '../../../components/format.ts'
 import { Page, Section } from '../../../components/layout/page.tsx'
 import { CopyableText, ShortId, StatusLabel, type Tone } from '../../../components/tables/format-cells.tsx'
@@ -33,10 +33,10 @@ export function BankList() {
   const t = useMessages('payments').operations.bank
   const [csv, setCsv] = useState('')
   const [pasted, setPasted] = useState<PastedList | null>(null)
-  const match = (): Promise<void> => Promise.resolve(setPasted({ at: Date.now(), csv }))
+  const match = useAction(async () => setPasted({ at: Date.now(), csv }))
   return (
     <Page title={t.title} lead={t.lead}>
-      <form className="panel stack" onSubmit={submitHandler(match)}>
+      <form className="panel stack" onSubmit={submitHandler(match.run)}>
         <Textarea
           label={t.csv}
           description={t.csvHint}

@@ -23,8 +23,8 @@ import {
   differenceStates,
   RefundTable,
 } from '../../../components/tables/payment-decisions.tsx'
+import { RateTable } from '../../../components/tables/payment-rates.tsx'
 import { ReferralTable } from '../../../components/tables/referral-list.tsx'
-import { RateTable, rateState } from '../../../components/tables/payment-rates.tsx'
 import { RevenueTable } from '../../../components/tables/payment-revenue.tsx'
 import { ServerText } from '../../../components/tables/server-text.tsx'
 import { Table } from '../../../components/tables/table.tsx'
@@ -177,7 +177,7 @@ function MethodTable({ methods, setRate }: MethodTableProps) {
   const hasRate = (currency: string | null): boolean =>
     currency === platform ||
     rates === undefined ||
-    rates.data.some((rate) => rate.from === currency && rateState(rate, rates.data, Date.now()) === 'current')
+    rates.data.some(({ from, state }) => from === currency && state === 'current')
   const bounds = ({ min, max, currency }: PaymentMethod): string =>
     t.range(formatMoney(min ?? '0', currency ?? ''), formatMoney(max ?? '0', currency ?? ''))
   return (

@@ -5,7 +5,7 @@ import { formatFactor, parseRate } from '../../../lib/money.ts'
 import { methodNames } from '../../../payments/payment-method.ts'
 import { listOrders, orderById, type Order } from '../../../payments/payment-orders.ts'
 import { paymentOfOrder } from '../../../payments/payments.ts'
-import { addRate, listRates, type PaymentRate } from '../../../payments/rates.ts'
+import { addRate, listRates, rateStates, type DatedRate } from '../../../payments/rates.ts'
 import { view } from '../../api/define-endpoints.ts'
 import { formatTime, parseTime } from '../../api/json-values.ts'
 import {
@@ -47,14 +47,21 @@ const rateInput = z.strictObject({
   effective_from: timeInput.optional().meta({ description: 'Default: now.' }),
 })
 export const rateSchema = z
-  .object({ from: z.string(), to: z.string(), rate: z.string(), effective_from: time })
+  .object({
+    from: z.string(),
+    to: z.string(),
+    rate: z.string(),
+    effective_from: time,
+    state: z.enum(rateStates).meta({ description: '`current`: orders that are made now use it.' }),
+  })
   .openapi('PaymentRate')
 
-const rateView = view('rate', rateSchema, ({ currency, ratePpm, effectiveFrom }: PaymentRate, ctx) => ({
+const rateView = view('rate', rateSchema, ({ currency, ratePpm, effectiveFrom, state }: DatedRate, ctx) => ({
   from: currency,
   to: ctx.currency,
   rate: formatFactor(ratePpm),
   effective_from: formatTime(effectiveFrom),
+  state,
 }))
 
 export const paymentOrderEndpoints = [
@@ -155,6 +162,6 @@ export const paymentOrderEndpoints = [
     summary: 'List rates, newest first',
     item: rateView,
     idOf: ({ currency, effectiveFrom }) => `${currency} ${effectiveFrom}`,
-    handle: ({ ctx }) => listRates(ctx.db),
+    handle: ({ ctx }) => listRates(ctx.db, Date.now()),
   }),
 ]
