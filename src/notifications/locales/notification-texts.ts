@@ -97,7 +97,7 @@ const texts = {
     'The first payment has cleared, and the reward was added to your balance.',
     '您获得了 {amount} {currency} 邀请奖励',
     '首次付款已满足条件，奖励已存入您的余额。',
-    ),
+  ),
   recharge_declined: bilingual(
     'The automatic recharge of {amount} {currency} failed',
     'The card ending in {card} was declined. The next attempt is at {next_at:time}. To recharge now: {url}',

@@ -85,7 +85,8 @@ async function waitUntilIdle(page: Page, pending: ReadonlySet<Request>): Promise
 }
 
 /** The query parameters that open a dialog. */
-const opensDialog = /[?&](add|answer|ask|bulk|compare|confirm|edit|invite|issue|rate|refund|refuse|reverse|rotate|seed|test)=/
+const opensDialog =
+  /[?&](add|answer|ask|bulk|compare|confirm|edit|invite|issue|rate|refund|refuse|reverse|rotate|seed|test)=/
 
 /** Opens a browser with the console at this URL. */
 export async function openBrowser(
