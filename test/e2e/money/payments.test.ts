@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import type { PaymentOrder } from '../../../src/http/api/payment-orders.ts'
 import type { PaymentRefund } from '../../../src/http/api/payment-refunds.ts'
+import { dateOf } from '../../../src/ledger/periods.ts'
 import { expectError, expectResponse, type List } from '../../support/client/admin-api.ts'
 import { eventually } from '../../support/client/responses.ts'
 import { deliverNotice, type ScriptedProvider } from '../../support/payments/scripted-provider.ts'
@@ -171,7 +172,7 @@ for (const provider of providers) {
       const account = await server.account()
       const order = await orderWith(provider, account)
       const transaction = provider.pay(order.id)
-      const day = new Date().toISOString().slice(0, 10)
+      const day = dateOf(method === 'stripe' ? 'UTC' : 'Asia/Shanghai', Date.now())
       const response = await server.relay.adminResponse('POST', '/payments/reconcile', {
         method,
         from: day,
