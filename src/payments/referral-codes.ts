@@ -1,8 +1,7 @@
 /** Referral codes: one per account, made when its pages first show it. A code names who invited; it is no secret. */
 import type { Config } from '../config.ts'
-import { compileQuery, type Db } from '../db/db.ts'
+import type { Db } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
-import type { Statement } from '../db/statement.ts'
 import { isUniqueViolation } from '../db/store-error.ts'
 import { generateVoucherCode, normalizeVoucherCode } from '../lib/voucher-code.ts'
 
@@ -18,8 +17,7 @@ export async function referralCodeOf(db: Db, account: string): Promise<string> {
   for (;;) {
     const row = await db.first(query)
     if (row !== undefined) return row.code
-    const at = Date.now()
-    const created = { account_id: account, code: generateCode(), created_at: at, updated_at: at }
+    const created = { account_id: account, code: generateCode(), created_at: Date.now() }
     try {
       await db.write(
         sql
@@ -38,11 +36,4 @@ export async function referrerOf(db: Db, typed: string): Promise<string | undefi
   const code = normalizeVoucherCode(typed)
   const row = await db.first(sql.selectFrom('referral_codes').select('account_id').where('code', '=', code))
   return row?.account_id
-}
-
-/** Locks the code's row until the end of the batch: rewards of one referrer are decided one after the other. */
-export function lockReferrer(account: string, at: number): Statement {
-  return compileQuery(
-    sql.updateTable('referral_codes').set({ updated_at: at }).where('account_id', '=', account),
-  )
 }

@@ -119,7 +119,10 @@ export function recheckReward(orderId: string, at: number): Statement {
   )
 }
 
-/** What marks a referral as rewarded, unless the referrer would earn more than the maximum since `since`. */
+/**
+ * What marks a referral as rewarded, unless the referrer would earn more than the maximum since `since`. Batches run one
+ * after the other, also in a cluster, so the sum is current.
+ */
 export function rewardWithinMax(
   { id, referrerId, referrerNanos }: Referral,
   { since, maxNanos }: { readonly since: number; readonly maxNanos: bigint },

@@ -148,18 +148,19 @@ export function ReferralTable() {
               {
                 header: t.operator.action,
                 isMenu: true,
-                cell: ({ id, state }) => (
-                  <RowMenu
-                    name={id}
-                    actions={[
-                      ['waiting', 'pending'].includes(state) && {
-                        label: t.operator.refuse,
-                        onClick: () => setRefusing(id),
-                        isDestructive: true,
-                      },
-                    ]}
-                  />
-                ),
+                cell: ({ id, state }) =>
+                  ['waiting', 'pending'].includes(state) && (
+                    <RowMenu
+                      name={id}
+                      actions={[
+                        {
+                          label: t.operator.refuse,
+                          onClick: () => setRefusing(id),
+                          isDestructive: true,
+                        },
+                      ]}
+                    />
+                  ),
               },
             ]}
           />

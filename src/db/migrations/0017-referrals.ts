@@ -11,8 +11,7 @@ export const referrals: Migration = {
 create table referral_codes (
   account_id text primary key references accounts (id),
   code text not null unique,
-  created_at integer not null,
-  updated_at integer not null
+  created_at integer not null
 ) strict, without rowid;
 create table referrals (
   id text primary key,

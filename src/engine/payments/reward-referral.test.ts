@@ -2,9 +2,10 @@
 /** Rewards for inviting over both stores: clearing, each refusal, the maximum, taking back, two nodes at once. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { expectChanges } from '../../db/db.ts'
 import { formatAmount, parseAmount } from '../../lib/money.ts'
 import { updateRefund } from '../../payments/payment-refunds.ts'
-import { refuseReferral } from '../../payments/referrals.ts'
+import { refuseReferral, rewardWithinMax } from '../../payments/referrals.ts'
 import { stores } from '../credits.fixture.ts'
 import { ann, at, cleared, day, orderOf, Referrals } from './referrals.fixture.ts'
 
@@ -77,6 +78,18 @@ for (const { name, skip, open } of stores) {
       await referrals.check(cleared + 40 * day)
       assert.deepEqual(await referrals.stateOf('acc_next'), ['rewarded', null])
       await referrals.assertLedger()
+    })
+
+    test('monthly maximum – holds for ten decisions at once', { skip }, async (t) => {
+      const referrals = await Referrals.open(t, open)
+      const invited = Array.from({ length: 10 }, (_, number) => `acc_${number}`)
+      for (const id of invited) await referrals.invite(id)
+      const rows = await Promise.all(invited.map((id) => referrals.of(id)))
+      const bounds = { since: cleared - day, maxNanos: parseAmount('60') }
+      const decisions = await Promise.allSettled(
+        rows.map((row) => referrals.db.write(expectChanges(rewardWithinMax(row, bounds, cleared), 1))),
+      )
+      assert.equal(decisions.filter(({ status }) => status === 'fulfilled').length, 3)
     })
 
     test('payment that goes back – takes back what is there, once', { skip }, async (t) => {

@@ -14,7 +14,6 @@ import { monthStartOf } from '../../ledger/periods.ts'
 import { formatAmount, parseAmount } from '../../lib/money.ts'
 import { insertNotification } from '../../notifications/notifications.ts'
 import { disputesOfOrder, refundsOfOrder } from '../../payments/payment-refunds.ts'
-import { lockReferrer } from '../../payments/referral-codes.ts'
 import {
   dueReferrals,
   isPayerKnown,
@@ -127,7 +126,6 @@ async function reward(deps: ReferralDeps, referral: PaidReferral, referrer: Acco
   }
   try {
     await db.write(
-      lockReferrer(referrer.id, at),
       expectChanges(rewardWithinMax(referral, bounds, at), 1),
       ...partsOf(referral).flatMap((part) => rewardRecords(deps, referral, part)),
       auditStatement(byRule, 'referral.reward', referral.id, {

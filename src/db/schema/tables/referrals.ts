@@ -10,8 +10,6 @@ export interface ReferralCodesTable {
   account_id: string
   code: string
   created_at: number
-  /** When a reward was last decided: whoever decides the next one waits for it. */
-  updated_at: number
 }
 
 export interface ReferralsTable {
