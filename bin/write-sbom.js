@@ -24,6 +24,9 @@ const permissive = [
  */
 const forDevelopment = [...permissive, 'MPL-2.0', 'OFL-1.1']
 
+/** Of versions whose package.json names no licence: as read in their file LICENSE. */
+const licensesByFile = new Map([['png-js 2.0.0', 'MIT']])
+
 /**
  * @typedef {{ id?: string, name?: string }} License
  * @typedef {object} Component
@@ -98,6 +101,10 @@ delete sbom.serialNumber
 delete sbom.metadata.timestamp
 const { components } = sbom
 components.sort((a, b) => (a.name < b.name ? -1 : 1))
+for (const each of components) {
+  const id = licensesByFile.get(`${each.name} ${each.version}`)
+  if (id !== undefined) each.licenses = [{ license: { id } }]
+}
 
 mkdirSync(output, { recursive: true })
 const listed = {

@@ -64,8 +64,6 @@ describe('Receipts and invoices in a browser', () => {
     assert.ok(await page.locator('header.print-only .brand').isVisible())
     const printed = await page.pdf({ preferCSSPageSize: true })
     assert.equal(printed.subarray(0, 5).toString(), '%PDF-')
-    const folder = process.env['SCREENSHOTS']
-    if (folder !== undefined) await page.screenshot({ path: `${folder}/receipt-print.png`, fullPage: true })
   })
 
   test('Invoice – is requested, issued with a file, and downloaded; a refund waits', skip, async (t) => {
