@@ -1,12 +1,10 @@
 /** The messages of API errors, which are English, in Simplified Chinese: the field with its label, and what is wrong with it. */
 import { channelReasons } from './channel-error-texts.ts'
-import { paymentLabels, paymentMessages, paymentReasons } from './payment-error-texts.ts'
 import { brandingLabels, brandingReasons } from './branding-error-texts.ts'
 import { priceReasons } from './price-error-texts.ts'
 
 /** By the name of the field, or by its path without indexes if the name alone is ambiguous. */
-const labels: Readonly<Record<string, string>> = {
-  ...paymentLabels,
+const labels: Record<string, string> = {
   address: '地址',
   after_payment: '首次付款后的等级',
   amount: '金额',
@@ -97,7 +95,7 @@ const labels: Readonly<Record<string, string>> = {
 type Texts = readonly (readonly [RegExp, string])[]
 
 /** What is wrong with a field; follows its label. */
-const reasons: Texts = [
+const reasons: [...Texts] = [
   [/^must not be empty$/, '不能为空'],
   [/^must have 1 to (\d+) characters$|^must be 1 to (\d+) characters$/, '必须为 1 到 $1$2 个字符'],
   [/^must have at most (\d+) characters(?: as JSON)?$/, '最多 $1 个字符'],
@@ -130,7 +128,6 @@ const reasons: Texts = [
   [/^must not be in the future$/, '不能晚于当前时间'],
   [/^must not be in the future for the first price of a model$/, '模型的首个价格不能晚于当前时间生效'],
   ...priceReasons,
-  ...paymentReasons,
   ...brandingReasons,
   [/^must be an integer of at least (\d+)$/, '必须是不小于 $1 的整数'],
   [/^must be after starts_at$/, '必须晚于开始时间'],
@@ -181,8 +178,7 @@ const reasons: Texts = [
 ]
 
 /** Messages that name no field. */
-const messages: Texts = [
-  ...paymentMessages,
+const messages: [...Texts] = [
   [/^Invalid request\.$/, '请求参数无效。'],
   [/^This conflicts with an existing resource\.$/, '与现有内容冲突。'],
   [/^The address must not contain spaces, .*$/, '地址不能包含空格、反斜杠或控制字符。'],
@@ -283,6 +279,19 @@ function labelOf(param: string): string {
 
 const missing = /^Missing required field: ([^.\s]+(?:\.\w+)*)\.(?: (.+))?$/
 const ofField = /^(?:Invalid (?:`([^`]+)`|amount): |([\w.[\]]+):? (?=\p{Ll}|The ))(.+?)\.?$/u
+
+interface ErrorTexts {
+  readonly labels: Readonly<Record<string, string>>
+  readonly reasons: Texts
+  readonly messages: Texts
+}
+
+/** Adds the texts of pages that are loaded later: the sign-in page does not need them. */
+export function addErrorTexts(added: ErrorTexts): void {
+  Object.assign(labels, { ...added.labels, ...labels })
+  reasons.unshift(...added.reasons)
+  messages.unshift(...added.messages)
+}
 
 /** An empty string for a message that is not known. */
 export function translateError(message: string): string {

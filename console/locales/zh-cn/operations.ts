@@ -1,5 +1,6 @@
 /** Operating the relay: dashboard, failures, incidents, users, ledger, audit log, settings. Simplified Chinese. */
 import type { operations as english } from '../en/operations.ts'
+import './payment-error-texts.ts'
 
 export const operations: typeof english = {
   ledger: {

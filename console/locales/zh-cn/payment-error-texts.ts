@@ -1,6 +1,7 @@
-/** The errors of payments, for error-texts.ts. */
+/** The errors of payments, for error-texts.ts: what needs them imports this file. */
+import { addErrorTexts } from './error-texts.ts'
 
-export const paymentLabels: Readonly<Record<string, string>> = {
+const paymentLabels: Readonly<Record<string, string>> = {
   bank: '开户银行',
   bank_account: '银行账号',
   budget: '总预算',
@@ -34,7 +35,7 @@ export const paymentLabels: Readonly<Record<string, string>> = {
 
 type Texts = readonly (readonly [RegExp, string])[]
 
-export const paymentReasons: Texts = [
+const paymentReasons: Texts = [
   [/^must be from (.+) to (.+) (\w+)$/, '必须在 $1 到 $2 $3 之间'],
   [/^must be more than the fee of (.+) (\w+)$/, '必须大于手续费 $1 $2'],
   [/^needs a rate from (\w+) to (\w+), which an operator sets$/, '缺少 $1 到 $2 的汇率，请联系管理员设置'],
@@ -80,7 +81,7 @@ export const paymentReasons: Texts = [
   [/^must be an ISO 4217 code such as "USD"$/, '必须是三个大写字母，例如 USD'],
 ]
 
-export const paymentMessages: Texts = [
+const paymentMessages: Texts = [
   [/^This payment method is not configured\.$/, '该支付方式未开通。'],
   [
     /^The payment provider cannot be reached: .* Order (\w+) is kept; repeat the call\.$/,
@@ -126,3 +127,5 @@ export const paymentMessages: Texts = [
   [/^Referral not found\.$/, '邀请记录不存在。'],
   [/^This referral is (\w+)\.$/, '该邀请的状态为 $1。'],
 ]
+
+addErrorTexts({ labels: paymentLabels, reasons: paymentReasons, messages: paymentMessages })

@@ -2,6 +2,7 @@
 import type { payments as english } from '../en/payments.ts'
 import { paymentOperations } from './payment-operations.ts'
 import { rechargePromotions } from './recharge-promotions.ts'
+import './payment-error-texts.ts'
 
 export const payments: typeof english = {
   methods: {
