@@ -128,7 +128,7 @@ describe('Payment operations in a browser', () => {
     const orders = section(page, 'Payments')
     await orders.getByText('¥42.00').first().waitFor()
     await orders.getByLabel('ID, reference or transaction').fill(referenceOf(wanted).toLowerCase())
-    await orders.getByRole('button', { name: 'Find' }).click()
+    await orders.getByRole('button', { name: 'Apply' }).click()
     await orders.getByText('¥42.00').first().waitFor({ state: 'detached' })
     await orders.getByText('¥41.00').first().waitFor()
     await orders.getByLabel('Status').selectOption('Paid')

@@ -13,6 +13,7 @@ import {
 import {
   chooseAction,
   findDialog,
+  findFigure,
   goToPage,
   openAsOperator,
   signUp,
@@ -62,7 +63,7 @@ describe('WeChat Pay in a browser', () => {
     await deliverNotice(testServer().url, 'wechat', wechat.notice(id))
     await page.getByText('¥20.00 were added to your balance.').waitFor()
     await goToPage(page, 'Billing')
-    const balance = page.locator('.tile').filter({ hasText: 'Balance' }).locator('strong')
+    const balance = findFigure(page, 'Balance').locator('strong')
     assert.equal(await balance.textContent(), '¥20.00')
     await chooseAction(page, page.getByRole('row').filter({ hasText: 'WeChat Pay' }), 'Request refund')
     const request = findDialog(page, 'Request a refund')
