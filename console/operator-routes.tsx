@@ -65,6 +65,7 @@ export const operatorRoutes = [
     getParentRoute: () => operatorRoute,
     path: '/vouchers',
     validateSearch: stringParams('add'),
+    loader: withMessages('payments'),
     component: lazyPage(() => import('./pages/operator/billing/vouchers.tsx'), 'Vouchers'),
   }),
   createRoute({

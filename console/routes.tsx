@@ -102,7 +102,7 @@ const customerRoutes = [
   createRoute({
     getParentRoute: () => shellRoute,
     path: '/billing/$month',
-    loader: withMessages('invoices'),
+    loader: withMessages('payments', 'invoices'),
     component: lazyPage(() => import('./pages/customer/statement.tsx'), 'StatementPage'),
   }),
   createRoute({

@@ -12,6 +12,7 @@ import { limitsInput } from '../../src/http/api/json-schemas.ts'
 import { upstreamUrlProblem } from '../../src/lib/address-guard.ts'
 import { parseAmount } from '../../src/lib/money.ts'
 import { translateError } from './zh-cn/error-texts.ts'
+import './zh-cn/branding-error-texts.ts'
 import './zh-cn/payment-error-texts.ts'
 
 const src = fileURLToPath(new URL('../../src/', import.meta.url))

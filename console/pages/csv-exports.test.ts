@@ -16,7 +16,6 @@ const withoutExport: Readonly<Record<string, string>> = {
   'customer/receipt.tsx': 'one payment',
   'customer/recharge.tsx': 'a form',
   'customer/request.tsx': 'one request',
-  'customer/statement.tsx': 'is printed; its lines are exported on the pages Billing and Usage',
   'operator/billing/bank-list.tsx': 'a list that the operator pasted',
   'operator/catalog/model.tsx': 'one model; its requests and prices are exported as lists',
   'operator/catalog/upstream.tsx': 'one upstream',

@@ -235,10 +235,11 @@ export class StripeOrders {
   #readIntent(order: ProviderOrder, intent: Stripe.PaymentIntent): OrderReading {
     if (intent.status === 'succeeded') return paid(order, intent, intent.metadata['order'])
     if (intent.status === 'processing') return { state: 'processing' }
-    // Nobody is there to pay an automatic charge that failed.
-    return intent.status === 'canceled' || order.automatic === true
-      ? { state: 'closed' }
-      : this.#unpaid(order)
+    if (intent.status === 'canceled') return { state: 'closed' }
+    if (order.automatic !== true) return this.#unpaid(order)
+    // Nobody is there to pay an automatic charge that failed. In any other state it is still being made.
+    const hasFailed = intent.status === 'requires_payment_method' || intent.status === 'requires_action'
+    return { state: hasFailed ? 'closed' : 'processing' }
   }
 }
 

@@ -1,6 +1,7 @@
 /** The fields of the branding, and what is wrong with them, in Simplified Chinese. */
+import { addErrorTexts } from './error-texts.ts'
 
-export const brandingLabels = {
+const brandingLabels = {
   'colors.dark': '深色主题强调色',
   'colors.light': '浅色主题强调色',
   links: '链接',
@@ -13,7 +14,7 @@ export const brandingLabels = {
   terms: '服务条款',
 } as const
 
-export const brandingReasons: readonly (readonly [RegExp, string])[] = [
+const brandingReasons: readonly (readonly [RegExp, string])[] = [
   [/^must be a colour such as .*$/, '必须是颜色值，例如 #0b6a84'],
   [
     /^must have a contrast of at least ([\d.]+) on the backgrounds .*, and has ([\d.]+)$/,
@@ -28,3 +29,5 @@ export const brandingReasons: readonly (readonly [RegExp, string])[] = [
     '每边最多 $1 像素，当前为 $2 × $3',
   ],
 ]
+
+addErrorTexts({ labels: brandingLabels, reasons: brandingReasons })

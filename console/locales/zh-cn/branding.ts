@@ -1,5 +1,6 @@
 /** Texts of the branding's page. Simplified Chinese. */
 import type { branding as english } from '../en/branding.ts'
+import './branding-error-texts.ts'
 
 export const branding: typeof english = {
   title: '品牌设置',

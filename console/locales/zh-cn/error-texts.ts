@@ -1,6 +1,5 @@
 /** The messages of API errors, which are English, in Simplified Chinese: the field with its label, and what is wrong with it. */
 import { channelReasons } from './channel-error-texts.ts'
-import { brandingLabels, brandingReasons } from './branding-error-texts.ts'
 import { priceReasons } from './price-error-texts.ts'
 
 /** By the name of the field, or by its path without indexes if the name alone is ambiguous. */
@@ -89,7 +88,6 @@ const labels: Record<string, string> = {
   uses: '使用次数上限',
   wanted: '申请的限制',
   weight: '权重',
-  ...brandingLabels,
 }
 
 type Texts = readonly (readonly [RegExp, string])[]
@@ -128,7 +126,6 @@ const reasons: [...Texts] = [
   [/^must not be in the future$/, '不能晚于当前时间'],
   [/^must not be in the future for the first price of a model$/, '模型的首个价格不能晚于当前时间生效'],
   ...priceReasons,
-  ...brandingReasons,
   [/^must be an integer of at least (\d+)$/, '必须是不小于 $1 的整数'],
   [/^must be after starts_at$/, '必须晚于开始时间'],
   [/^must be before `to`$/, '必须早于结束时间'],
@@ -233,11 +230,6 @@ const messages: [...Texts] = [
   ],
   [/^A limit request is already open\. Wait for its answer\.$/, '已有待处理的提额申请，请等待答复。'],
   [/^This (?:limit )?request (?:was already|has already been) answered\.$/, '该申请已答复。'],
-  [/^This voucher has been used\.$/, '该兑换码已使用。'],
-  [/^This voucher has expired\.$/, '该兑换码已过期。'],
-  [/^This voucher has been revoked\.$/, '该兑换码已作废。'],
-  [/^This voucher has already been redeemed or revoked\.$/, '该兑换码已使用或已作废。'],
-  [/^No voucher with this code was found\.$/, '兑换码不存在。'],
   [/^At most (\S+) can be taken back\.$/, '最多可扣减 $1。'],
   [/^At most (\S+) of this request can be refunded\.$/, '该请求最多可退还 $1。'],
   [/^The balance would exceed the maximum\.$/, '余额将超过上限。'],
@@ -260,7 +252,6 @@ const messages: [...Texts] = [
     '未找到该内容。',
   ],
   [/^(?:Model|Promotion|Request|Tier|Upstream|User|Voucher) not found\.$/, '未找到该内容。'],
-  [/^Statement not found for this month\.$/, '该月没有账单。'],
 ]
 
 function replaceFirst(texts: Texts, text: string): string {
@@ -283,14 +274,14 @@ const ofField = /^(?:Invalid (?:`([^`]+)`|amount): |([\w.[\]]+):? (?=\p{Ll}|The 
 interface ErrorTexts {
   readonly labels: Readonly<Record<string, string>>
   readonly reasons: Texts
-  readonly messages: Texts
+  readonly messages?: Texts
 }
 
 /** Adds the texts of pages that are loaded later: the sign-in page does not need them. */
-export function addErrorTexts(added: ErrorTexts): void {
-  Object.assign(labels, { ...added.labels, ...labels })
-  reasons.unshift(...added.reasons)
-  messages.unshift(...added.messages)
+export function addErrorTexts({ labels: added, ...texts }: ErrorTexts): void {
+  Object.assign(labels, { ...added, ...labels })
+  reasons.unshift(...texts.reasons)
+  messages.unshift(...(texts.messages ?? []))
 }
 
 /** An empty string for a message that is not known. */

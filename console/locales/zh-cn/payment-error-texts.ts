@@ -1,4 +1,4 @@
-/** The errors of payments, for error-texts.ts: what needs them imports this file. */
+/** The errors of payments, vouchers and statements, for error-texts.ts: what needs them imports this file. */
 import { addErrorTexts } from './error-texts.ts'
 
 const paymentLabels: Readonly<Record<string, string>> = {
@@ -123,6 +123,12 @@ const paymentMessages: Texts = [
   [/^Invoice title not found\.$/, '发票抬头不存在。'],
   [/^Invoice file not found\.$/, '发票文件不存在。'],
   [/^Invoice not found\.$/, '发票不存在。'],
+  [/^This voucher has been used\.$/, '该兑换码已使用。'],
+  [/^This voucher has expired\.$/, '该兑换码已过期。'],
+  [/^This voucher has been revoked\.$/, '该兑换码已作废。'],
+  [/^This voucher has already been redeemed or revoked\.$/, '该兑换码已使用或已作废。'],
+  [/^No voucher with this code was found\.$/, '兑换码不存在。'],
+  [/^Statement not found for this month\.$/, '该月没有账单。'],
   [/^This refund is (\w+)\.$/, '该退款的状态为 $1。'],
   [/^Referral not found\.$/, '邀请记录不存在。'],
   [/^This referral is (\w+)\.$/, '该邀请的状态为 $1。'],

@@ -3,7 +3,7 @@
  * batch that takes the account for it, and is charged under its own number, however often an answer is lost. Each attempt
  * after a decline is a new order.
  */
-import { accountById } from '../../accounts/accounts.ts'
+import { accountById, type Account } from '../../accounts/accounts.ts'
 import type { Query } from '../../db/db.ts'
 import { isExpectationFailure } from '../../db/store-error.ts'
 import { ApiError } from '../../errors.ts'
@@ -50,13 +50,19 @@ export async function rechargeIfLow(deps: PaymentDeps, recharge: AutomaticRechar
   if (thresholdNanos === null || amountMinor === null || method === undefined) return
   const { balance, held } = await deps.wallet(accountId)
   if (balance - held >= thresholdNanos) return
-  const account = await accountById(deps.db, accountId)
-  if (account?.status !== 'active' || (await hasDispute(deps.db, accountId))) return
+  const account = await accountToCharge(deps, accountId)
+  if (account === undefined) return
   if (method.merchant !== recharge.merchant || method.currency !== currency)
     return pauseForSettings(deps, recharge)
   if (await waitsForMonth(deps, recharge, account.timezone)) return
   const begun = await beginOrder(deps, recharge, formatMinor(amountMinor, currency))
   if (begun !== undefined) await chargeOrder(deps, { ...recharge, orderId: begun.id }, begun)
+}
+
+/** undefined: suspended, or a payment of it is disputed. */
+async function accountToCharge({ db }: PaymentDeps, id: string): Promise<Account | undefined> {
+  const account = await accountById(db, id)
+  return account?.status !== 'active' || (await hasDispute(db, id)) ? undefined : account
 }
 
 /** The card is saved at another merchant, or its amounts are in another currency. */
@@ -119,9 +125,10 @@ export async function followOrder(deps: PaymentDeps, recharge: AutomaticRecharge
   if (order.state === 'paid') return endPaid(deps, accountId, order.id)
   if (!openStates.includes(order.state))
     return recordDecline(deps, recharge, { order, code: 'not_completed', needsPayer: false })
-  // Nothing tells whether the charge arrived: the same one again, under the same number.
-  const canCharge = deps.now() < order.expiresAt - onlyReadBeforeEndMs
-  if (order.state === 'created' && canCharge) await chargeOrder(deps, recharge, order)
+  const canCharge = recharge.state === 'on' && deps.now() < order.expiresAt - onlyReadBeforeEndMs
+  // Nothing tells whether the charge arrived: the same one again, under the same number. Without consent it is only read.
+  if (order.state === 'created' && canCharge && (await accountToCharge(deps, accountId)) !== undefined)
+    await chargeOrder(deps, recharge, order)
 }
 
 async function chargeOrder(deps: PaymentDeps, recharge: AutomaticRecharge, order: Order): Promise<void> {

@@ -16,14 +16,14 @@ function effectsOf(notices: readonly { readonly address: string; readonly at: nu
 }
 
 describe('forged notices', () => {
-  test('one network – causes ten lines and one notification a day, however many it sends', () => {
+  test('one network – causes ten lines and one notification an hour, however many it sends', () => {
     const everyMinute = (days: number) =>
       Array.from({ length: days * 1440 }, (_, index) => ({
         address: `2001:db8::${index.toString(16)}`,
         at: index * minute,
       }))
-    assert.deepEqual(effectsOf(everyMinute(1)), { lines: 10, notifications: 1 })
-    assert.deepEqual(effectsOf(everyMinute(3)), { lines: 30, notifications: 3 })
+    assert.deepEqual(effectsOf(everyMinute(1)), { lines: 240, notifications: 24 })
+    assert.deepEqual(effectsOf(everyMinute(3)), { lines: 720, notifications: 72 })
   })
 
   test('one network – does not use up the lines of others', () => {

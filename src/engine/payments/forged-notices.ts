@@ -6,12 +6,11 @@ import { addressNetwork } from '../../lib/address-network.ts'
 import type { MethodName } from '../../payments/payment-method.ts'
 
 const hour = 3_600_000
-const day = 24 * hour
 /** Of one method, within an hour. */
 const forgedToNotify = 10
 /** Of one method, within an hour. */
 const maxLinesPerHour = 100
-/** Of one method and network, within a day: alone, it causes that many lines and one notification. */
+/** Of one method and network, within an hour: alone, it causes that many lines and one notification. */
 const countedPerNetwork = 10
 /** Beyond these, the network that was seen first is forgotten. */
 const maxNetworks = 10_000
@@ -24,6 +23,8 @@ export interface ForgedNoticeEffect {
 export class ForgedNotices {
   readonly #networks = new Map<string, { readonly since: number; count: number }>()
   readonly #recent = new Map<MethodName, number[]>()
+  /** The hour of the last notification. */
+  readonly #notified = new Map<MethodName, number>()
 
   /** `address`: of the sender. */
   count(method: MethodName, address: string, now: number): ForgedNoticeEffect {
@@ -32,13 +33,16 @@ export class ForgedNotices {
     const recent = (this.#recent.get(method) ?? []).filter((at) => at > now - hour)
     recent.push(now)
     this.#recent.set(method, recent.slice(-maxLinesPerHour - 1))
-    return { isLogged: recent.length <= maxLinesPerHour, isNotified: recent.length === forgedToNotify }
+    const isNotified =
+      recent.length >= forgedToNotify && this.#notified.get(method) !== Math.floor(now / hour)
+    if (isNotified) this.#notified.set(method, Math.floor(now / hour))
+    return { isLogged: recent.length <= maxLinesPerHour, isNotified }
   }
 
   /** Whether the network has not used up its share. */
   #countNetwork(name: string, now: number): boolean {
     const known = this.#networks.get(name)
-    const counted = known !== undefined && known.since > now - day ? known : { since: now, count: 0 }
+    const counted = known !== undefined && known.since > now - hour ? known : { since: now, count: 0 }
     counted.count += 1
     if (counted === known) return counted.count <= countedPerNetwork
     this.#networks.delete(name)

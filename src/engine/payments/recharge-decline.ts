@@ -8,7 +8,7 @@ import {
   patchIfOn,
   type AutomaticRecharge,
 } from '../../payments/automatic-recharges.ts'
-import { openStates, updateOrder, type Order } from '../../payments/payment-orders.ts'
+import { openStates, orderById, updateOrder, type Order } from '../../payments/payment-orders.ts'
 import { releaseBonus } from '../../payments/recharge-bonuses.ts'
 import type { PaymentDeps } from './payment-deps.ts'
 import { rechargeNotification, type RechargeProblem } from './recharge-notifications.ts'
@@ -49,6 +49,11 @@ export async function recordDecline(
   } catch (error) {
     // Paid in the meantime, or another call was faster.
     if (!isExpectationFailure(error)) throw error
+    const current = await orderById(db, order.id)
+    if (current === undefined || !openStates.includes(order.state)) return
+    // A check has ended the order: only what follows from the decline is missing.
+    if (current.state !== 'paid' && !openStates.includes(current.state))
+      await recordDecline(deps, recharge, { ...decline, order: current })
   }
 }
 

@@ -153,7 +153,8 @@ export class Referrals {
     await Promise.all(
       Array.from({ length: nodes }, (_, node) => {
         const credits = this.#processes[node] ?? this.#opened.credits
-        const deps = { config, db: this.db, log, credits, now: () => now, platformCurrency: 'CNY' }
+        const wallet = () => Promise.resolve({ balance: 0n, held: 0n })
+        const deps = { config, db: this.db, log, credits, wallet, now: () => now, platformCurrency: 'CNY' }
         const applyCreditOrder = async (id: string): Promise<unknown> => {
           const order = await creditOrderById(this.db, id)
           assert.ok(order)
@@ -182,8 +183,16 @@ export class Referrals {
   }
 
   debit(account: string, amount: string): Promise<unknown> {
-    const order = { account, amount: -parseAmount(amount), source: 'credit', reason: 'a test' } as const
-    return this.#opened.credits.enterWithId(`credit:${account}:debit`, order)
+    return this.#enter(account, -parseAmount(amount))
+  }
+
+  credit(account: string, amount: string): Promise<unknown> {
+    return this.#enter(account, parseAmount(amount))
+  }
+
+  #enter(account: string, amount: bigint): Promise<unknown> {
+    const order = { account, amount, source: 'credit', reason: 'a test' } as const
+    return this.#opened.credits.enterWithId(`credit:${account}:${amount}`, order)
   }
 
   async assertLedger(): Promise<void> {

@@ -1,6 +1,6 @@
 /** What of a paid order can go back now: the rules are in ledger/refundable.ts, the figures in the store. */
 import { apiError } from '../../errors.ts'
-import { unspentOf } from '../../ledger/credits/unspent.ts'
+import { unspentOf, type UnspentQuery } from '../../ledger/credits/unspent.ts'
 import { maxRefundMinor, type RefundableOrder } from '../../ledger/refundable.ts'
 import type { Order } from '../../payments/payment-orders.ts'
 import { countedStates, disputesOfOrder, paybacksOf, refundsOfOrder } from '../../payments/payment-refunds.ts'
@@ -45,23 +45,31 @@ export async function refundablePayment(deps: PaymentDeps, order: Order): Promis
   return { payment, refundable, maxMinor: maxRefundMinor(refundable, unspent), refunds: refunds.length }
 }
 
-async function unspentOfPayment(deps: PaymentDeps, payment: Payment): Promise<bigint> {
-  const { db } = deps
-  const { accountId: account, orderId } = payment
+function unspentOfPayment(deps: PaymentDeps, payment: Payment): Promise<bigint> {
+  const { accountId: account, orderId, bonusNanos } = payment
+  const bonusId = bonusNanos > 0n ? bonusCreditId(orderId) : null
+  return unspentOfCredit(deps, { account, creditId: paymentCreditId(payment), bonusId })
+}
+
+/** What is unspent of a credit in the ledger, in nanos. */
+export async function unspentOfCredit(
+  { db, wallet }: Pick<PaymentDeps, 'db' | 'wallet'>,
+  { account, creditId, bonusId }: Pick<UnspentQuery, 'account' | 'creditId' | 'bonusId'>,
+): Promise<bigint> {
   const paybacks = await paybacksOf(db, account)
-  const creditIds = new Map([[orderId, paymentCreditId(payment)]])
-  for (const { orderId: other } of paybacks) {
-    if (creditIds.has(other)) continue
-    const paid = await paymentOfOrder(db, other)
-    if (paid !== undefined) creditIds.set(other, paymentCreditId(paid))
+  const creditIds = new Map<string, string>()
+  for (const { orderId: order } of paybacks) {
+    if (creditIds.has(order)) continue
+    const paid = await paymentOfOrder(db, order)
+    if (paid !== undefined) creditIds.set(order, paymentCreditId(paid))
   }
   const rewards = await rewardsTakenBack(db, account)
-  const { held } = await deps.wallet(account)
+  const { held } = await wallet(account)
   return unspentOf(db, {
     account,
     held,
-    creditId: paymentCreditId(payment),
-    bonusId: payment.bonusNanos > 0n ? bonusCreditId(orderId) : null,
+    creditId,
+    bonusId,
     paybacks: [
       ...paybacks.map(({ id, orderId: of }) => ({ id, creditId: creditIds.get(of) ?? '' })),
       ...rewards.map((id) => ({ id, creditId: id })),

@@ -117,6 +117,18 @@ for (const { name, skip, open } of stores) {
       await referrals.assertLedger()
     })
 
+    test('reward that is spent – is not taken from what came later', { skip }, async (t) => {
+      const referrals = await Referrals.open(t, open)
+      await referrals.invite('acc_ben')
+      await referrals.check()
+      await referrals.debit(ann, '15')
+      await referrals.credit(ann, '50')
+      await referrals.dispute('acc_ben')
+      await referrals.check()
+      assert.equal(await referrals.balance(ann), '50')
+      await referrals.assertLedger()
+    })
+
     test(
       'small payment – does not count, and an operator can refuse until the reward',
       { skip },

@@ -26,10 +26,11 @@ import {
 } from '../../payments/referrals.ts'
 import { usersOfAccount } from '../../users/users.ts'
 import type { PaymentDeps } from './payment-deps.ts'
+import { unspentOfCredit } from './refundable-order.ts'
 
 export type ReferralDeps = Pick<
   PaymentDeps,
-  'config' | 'db' | 'now' | 'log' | 'platformCurrency' | 'credits' | 'applyCreditOrder'
+  'config' | 'db' | 'now' | 'log' | 'platformCurrency' | 'credits' | 'applyCreditOrder' | 'wallet'
 >
 
 /** A referral whose payment is known. */
@@ -206,12 +207,13 @@ async function takeBack(
   if (current?.state === 'taken_back') await takeRewards(deps, referral)
 }
 
-/** Takes what is available, once under the ids of the rewards. */
+/** Takes what is unspent of the rewards, once under their ids: later money of either side is not theirs to lose. */
 async function takeRewards(deps: ReferralDeps, referral: PaidReferral): Promise<void> {
   await enterRewards(deps, referral)
   const taken = { referrer: 0n, invited: 0n }
   for (const { side, account, nanos, creditId: id } of partsOf(referral)) {
-    const parts = [{ kind: 'bonus', amount: nanos }] as const
+    const unspent = await unspentOfCredit(deps, { account, creditId: id, bonusId: null })
+    const parts = [{ kind: 'bonus', amount: unspent < nanos ? unspent : nanos }] as const
     const reason = 'Referral: the payment went back'
     const result = await deps.credits.takeBack({ id, account, parts, mode: 'available', reason })
     if (result.kind === 'taken') taken[side] = result.bonus

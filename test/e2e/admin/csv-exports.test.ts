@@ -156,7 +156,7 @@ const expected: Readonly<Record<string, readonly [query: string, first: Readonly
     '/payments/differences': ['', { kind: 'amount', amount: '9.99', expected: '10.00', state: 'open' }],
     '/payments/revenue': [
       '',
-      { method: 'stripe', payments: '1', amount: '10.00', refunds: '1.00', net: '9.00', credit: '10' },
+      { method: 'stripe', payments: '2', amount: '20.00', refunds: '1.00', net: '19.00', credit: '20' },
     ],
     '/audit': [`object=${accountId}`, { action: 'account.credit', object: accountId }],
   }
