@@ -4,10 +4,13 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } 
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { backupsFolder } from '../config/data.ts'
+import { compileQuery } from '../db/db.ts'
 import { restoreBackup } from '../db/sqlite/backup-file.ts'
+import { openWriter } from '../db/sqlite/connection.ts'
 import { holderFileName, lockFileName, acquireLock } from '../db/sqlite/data-directory-lock.ts'
 import { migrateToPostgres } from '../migrate-store/to-postgres.ts'
 import type { OnProgress } from '../migrate-store/progress.ts'
+import { pauseAfterRestore } from '../payments/automatic-recharges.ts'
 import { BackupError, databaseFile, keyFile, type BackupManifest } from './backup-folder.ts'
 import { syncPath } from '../lib/sync-path.ts'
 
@@ -53,7 +56,22 @@ export function restoreToDataDir(
     syncPath(join(dataDir, keyFile))
   }
   restoreBackup(join(folder, databaseFile), dataDir)
+  pauseRecharges(join(dataDir, databaseFile))
   return { moved_aside: aside }
+}
+
+function pauseRecharges(path: string): void {
+  const connection = openWriter(path)
+  try {
+    const tables = {
+      sql: 'select name from sqlite_master where name = ?',
+      parameters: ['automatic_recharges'],
+    }
+    // The backup may be one of an earlier release.
+    if (connection.run(tables).rows.length > 0) connection.run(compileQuery(pauseAfterRestore(Date.now())))
+  } finally {
+    connection.close()
+  }
 }
 
 /** A working copy, in a folder that the same restore finds again if it was interrupted. */
@@ -81,6 +99,7 @@ export async function restoreToPostgres(
   const { dataDir } = config
   using _lock = acquireLock(dataDir, { command: 'restore' })
   const copy = workingCopy(folder, dataDir, backup)
+  pauseRecharges(join(copy, databaseFile))
   await migrateToPostgres({ ...config, dataDir: copy, databaseUrl: null }, url, onProgress)
   rmSync(copy, { recursive: true, force: true })
 }

@@ -172,6 +172,15 @@ export function patchIfOn(account: string, outcome: Outcome, at: number): Compil
     .where('state', '=', 'on')
 }
 
+/**
+ * What was paid after a backup is not in it, so balances are low again, and the charges of the month are not known: no
+ * card is charged before its owner has agreed again.
+ */
+export function pauseAfterRestore(at: number): Compilable {
+  const paused = { state: 'paused', problem: 'restored', updated_at: at } as const
+  return sql.updateTable('automatic_recharges').set(paused).where('state', '=', 'on')
+}
+
 /** Its order is no longer in flight, once. */
 export function endAttempt(account: string, orderId: string, at: number): Query {
   const ended = update(account).set({ order_id: null, updated_at: at }).where('order_id', '=', orderId)

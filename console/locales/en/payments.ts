@@ -153,6 +153,7 @@ export const payments = {
       not_completed: 'The charge was not completed',
       order_rejected: 'The amount is not possible at the moment',
       monthly_limit: 'The monthly limit is reached',
+      restored: 'The service was restored from a backup: turn it on again',
       settings_changed: 'The payment method has changed: save the card again',
       card_removed: 'The card is no longer saved',
     } as Readonly<Record<string, string>>,

@@ -147,6 +147,7 @@ export const payments: typeof english = {
       not_completed: '扣款未完成',
       order_rejected: '当前无法按此金额充值',
       monthly_limit: '已达每月上限',
+      restored: '服务已从备份恢复，请重新开启',
       settings_changed: '支付方式已变更，请重新绑卡',
       card_removed: '银行卡已移除',
     },

@@ -146,6 +146,17 @@ describe('Automatic recharge', () => {
     assert.equal((await read(open)).orderId, null)
   })
 
+  test('withdrawn consent – an order whose charge never arrived is not charged any more', async (t) => {
+    const open = await openLow(t)
+    open.stripe.faults = { create: 'unreachable' }
+    await open.service.sweep()
+    open.stripe.faults = {}
+    await open.service.switchOff(account, 'operator')
+    await sweepAfter(open, minute)
+    assert.equal((await automaticOrders(open))[0]?.state, 'created')
+    assert.deepEqual(charges(open), [])
+  })
+
   test('unreachable provider – the order is only read in its last minutes, and counts as failed', async (t) => {
     const open = await openLow(t)
     open.stripe.faults = { create: 'unreachable' }

@@ -33,7 +33,7 @@ export const automaticRechargeSchema = z
       .nullable(),
     problem: z.string().nullable().meta({
       description:
-        'Why the last attempt failed: the provider’s code, such as `insufficient_funds`; `not_completed`, `order_rejected`, `monthly_limit`, `settings_changed` or `card_removed`.',
+        'Why the last attempt failed: the provider’s code, such as `insufficient_funds`; `not_completed`, `order_rejected`, `monthly_limit`, `settings_changed`, `restored` or `card_removed`.',
     }),
     failures: z.int().meta({ description: 'Declined attempts in a row; it pauses after the third.' }),
     order: z.string().nullable().meta({ description: 'The order in flight.' }),

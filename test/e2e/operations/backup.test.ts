@@ -11,6 +11,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { describe, test, type TestContext } from 'node:test'
 
 import { CommandLine } from '../../support/server/command-line.ts'
+import { executeSql } from '../../support/server/database-access.ts'
 import { sharedTestServer, startTestServer, type Verification } from '../../support/server/test-server.ts'
 import { startRelay } from '../../support/server/relay-process.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
@@ -51,6 +52,20 @@ function sha256(bytes: Uint8Array): string {
 }
 
 describe('Backup and restore', () => {
+  test('Automatic recharges – are paused after a restore, until their customers agree again', async (t) => {
+    const folder = await createFolder(t)
+    await executeSql(
+      server.relay,
+      `insert into automatic_recharges (account_id, state, method, currency, consented_at, card_id, failures, created_at,
+        updated_at) values ('${account.id}', 'on', 'stripe', 'CNY', 1, 'pm_1', 0, 1, 1)`,
+    )
+    const backup = await new CommandLine(server.dataDir).json<Backup>(['backup', join(folder, 'copy')])
+    await new CommandLine(join(folder, 'data')).output(['restore', backup.path])
+    using restored = new DatabaseSync(join(folder, 'data', 'sluice.db'), { readOnly: true })
+    const row = restored.prepare('select state, problem from automatic_recharges').get()
+    assert.deepEqual({ ...row }, { state: 'paused', problem: 'restored' })
+  })
+
   test('Backup under traffic – is consistent and restores every balance and credential', async (t) => {
     const folder = await createFolder(t)
     const sluice = new CommandLine(server.dataDir)
