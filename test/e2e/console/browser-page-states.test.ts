@@ -66,8 +66,8 @@ const recordLoadingScript = `
     if (busy.textContent !== '') window.loading.shownAt ??= performance.now()
   }).observe(document, { subtree: true, childList: true, characterData: true })`
 
-/** This page needs no data. */
-const isStatic = (path: string): boolean => path === '/guide'
+/** These pages need no data, or none until a list is pasted. */
+const isStatic = (path: string): boolean => path === '/guide' || path === '/operator/payments/bank'
 
 /** This page loads its data only on a click. */
 async function startLoading({ page }: BrowserSession, path: string): Promise<void> {
