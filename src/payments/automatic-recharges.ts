@@ -70,6 +70,28 @@ export interface Consent extends Pick<AutomaticRecharge, 'accountId' | 'method' 
   readonly consentedBy: string
 }
 
+/** Creates the row, or sets what changes; it is on if the other half, consent or card, is there. */
+function putRow(
+  row: AutomaticRechargesTable,
+  set: Partial<AutomaticRechargesTable>,
+  otherHalf: 'card_id' | 'consented_at',
+): Compilable {
+  return sql
+    .insertInto('automatic_recharges')
+    .values(row)
+    .onConflict((conflict) =>
+      conflict.column('account_id').doUpdateSet((build) => ({
+        ...set,
+        state: build
+          .case()
+          .when(`automatic_recharges.${otherHalf}`, 'is not', null)
+          .then('on' as const)
+          .else('off' as const)
+          .end(),
+      })),
+    )
+}
+
 /** On from now, or as soon as a card is saved. */
 export function putConsent(consent: Consent, at: number): Compilable {
   const set = {
@@ -85,20 +107,7 @@ export function putConsent(consent: Consent, at: number): Compilable {
     updated_at: at,
   }
   const row = { ...newRow, ...noCard, ...set, account_id: consent.accountId, created_at: at }
-  return sql
-    .insertInto('automatic_recharges')
-    .values(row)
-    .onConflict((conflict) =>
-      conflict.column('account_id').doUpdateSet((build) => ({
-        ...set,
-        state: build
-          .case()
-          .when('automatic_recharges.card_id', 'is not', null)
-          .then('on' as const)
-          .else('off' as const)
-          .end(),
-      })),
-    )
+  return putRow(row, set, 'card_id')
 }
 
 /** Replaces the card of the order's account, and goes on if its person has consented. */
@@ -115,20 +124,7 @@ export function saveCard(order: Order, card: SavedCard, at: number): Compilable 
   }
   const amounts = { threshold_nanos: null, amount_minor: null, monthly_limit_minor: null }
   const row = { ...newRow, ...amounts, ...noConsent, ...set, account_id: accountId, currency, created_at: at }
-  return sql
-    .insertInto('automatic_recharges')
-    .values(row)
-    .onConflict((conflict) =>
-      conflict.column('account_id').doUpdateSet((build) => ({
-        ...set,
-        state: build
-          .case()
-          .when('automatic_recharges.consented_at', 'is not', null)
-          .then('on' as const)
-          .else('off' as const)
-          .end(),
-      })),
-    )
+  return putRow(row, set, 'consented_at')
 }
 
 const update = (account: string) => sql.updateTable('automatic_recharges').where('account_id', '=', account)

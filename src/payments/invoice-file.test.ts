@@ -17,7 +17,7 @@ function rejection(file: string): string {
 }
 
 describe('invoice file', () => {
-  test('types – are told by the bytes', () => {
+  test('types – are recognized by the bytes', () => {
     assert.equal(readInvoiceFile(base64('%PDF-1.7\n')).type, 'pdf')
     assert.equal(readInvoiceFile(base64('PK\x03\x04\x14\x00OFD.xml')).type, 'ofd')
     assert.equal(readInvoiceFile(base64('<?xml version="1.0"?><a/>')).type, 'xml')

@@ -126,7 +126,7 @@ export async function followOrder(deps: PaymentDeps, recharge: AutomaticRecharge
   if (!openStates.includes(order.state))
     return recordDecline(deps, recharge, { order, code: 'not_completed', needsPayer: false })
   const canCharge = recharge.state === 'on' && deps.now() < order.expiresAt - onlyReadBeforeEndMs
-  // Nothing tells whether the charge arrived: the same one again, under the same number. Without consent it is only read.
+  // It is not known whether the charge arrived: the same one again, under the same number. Without consent it is only read.
   if (order.state === 'created' && canCharge && (await accountToCharge(deps, accountId)) !== undefined)
     await chargeOrder(deps, recharge, order)
 }

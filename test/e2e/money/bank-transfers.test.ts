@@ -44,7 +44,7 @@ describe('Bank transfers', () => {
     assert.equal(await account.balance(), '100')
   })
 
-  test('Completion by hand – needs a transaction, and is in the audit log with who did it', async () => {
+  test('Manual completion – needs a transaction, and is in the audit log with who did it', async () => {
     const account = await server.account()
     const unpaid = await order(account, '100')
     const path = `/orders/${unpaid.id}/confirm`
