@@ -1,12 +1,10 @@
 /** Promotions of recharges, for operators: tiers, what is used, and the end. */
 import type { RechargePromotion } from '../../api/contract.ts'
-import { mutateAdmin } from '../../api/admin-queries.ts'
 import { useMessages } from '../../locales/messages.ts'
-import { confirm } from '../feedback/confirm-dialog.tsx'
-import { actWithToast } from '../feedback/toast.tsx'
 import { formatMoney } from '../format.ts'
 import { BonusTiers } from './bonus-tiers.tsx'
 import { Money, StatusLabel, useCurrency } from './format-cells.tsx'
+import { usePromotionStatus } from './promotion-status.ts'
 import { RowMenu } from './row-menu.tsx'
 import { Table } from './table.tsx'
 import { ExpiryDate } from './time-cells.tsx'
@@ -21,19 +19,9 @@ export function RechargePromotionTable({ promotions, edit }: RechargePromotionTa
   const trial = useMessages('catalog').promotions
   const shell = useMessages('shell')
   const currency = useCurrency()
-  const setStatus = (id: string, status: RechargePromotion['status']) => () =>
-    mutateAdmin('PATCH', `/promotions/${id}`, { status })
-  const pause = ({ id, name, used }: RechargePromotion): void =>
-    confirm({
-      title: trial.pauseTitle(name),
-      description: [t.pauseEffect, t.usedSoFar(formatMoney(used, currency))].join(shell.sentenceGap),
-      confirmLabel: trial.pause,
-      onConfirm: setStatus(id, 'paused'),
-      successMessage: trial.paused,
-      undo: setStatus(id, 'active'),
-    })
-  const resume = ({ id }: RechargePromotion): void =>
-    void actWithToast(setStatus(id, 'active'), trial.resumed, { undo: setStatus(id, 'paused') })
+  const status = usePromotionStatus()
+  const pause = (promotion: RechargePromotion): void =>
+    status.pause(promotion, [t.pauseEffect, t.usedSoFar(formatMoney(promotion.used, currency))])
   return (
     <Table
       label={t.title}
@@ -82,7 +70,7 @@ export function RechargePromotionTable({ promotions, edit }: RechargePromotionTa
                 { label: shell.edit, onClick: () => edit(promotion) },
                 promotion.status === 'active'
                   ? { label: trial.pause, onClick: () => pause(promotion) }
-                  : { label: trial.resume, onClick: () => resume(promotion) },
+                  : { label: trial.resume, onClick: () => status.resume(promotion) },
               ]}
             />
           ),

@@ -5,7 +5,6 @@ import { mutateAdmin } from '../../../api/admin-queries.ts'
 import type { Promotion, RechargePromotion } from '../../../api/contract.ts'
 import { useMessages } from '../../../locales/messages.ts'
 import { useAction, useFieldError } from '../../../components/forms/use-action.ts'
-import { confirm } from '../../../components/feedback/confirm-dialog.tsx'
 import { Dialog } from '../../../components/forms/dialog.tsx'
 import { RechargePromotionForm } from '../../../components/forms/recharge-promotion-form.tsx'
 import { AmountField, Form, useDraft, IntegerField } from '../../../components/forms/fields.tsx'
@@ -27,10 +26,11 @@ import { EmptyState } from '../../../components/feedback/empty-state.tsx'
 import { Page, Section } from '../../../components/layout/page.tsx'
 import { CopyButton, Money, StatusLabel, useCurrency } from '../../../components/tables/format-cells.tsx'
 import { ExpiryDate } from '../../../components/tables/time-cells.tsx'
+import { usePromotionStatus } from '../../../components/tables/promotion-status.ts'
 import { RechargePromotionTable } from '../../../components/tables/recharge-promotion-table.tsx'
 import { RowMenu } from '../../../components/tables/row-menu.tsx'
 import { Table } from '../../../components/tables/table.tsx'
-import { actWithToast, showToast } from '../../../components/feedback/toast.tsx'
+import { showToast } from '../../../components/feedback/toast.tsx'
 
 const route = getRouteApi('/shell/operator/promotions')
 
@@ -116,24 +116,15 @@ interface PromotionTableProps {
 function PromotionTable({ promotions, edit }: PromotionTableProps) {
   const t = useMessages('catalog').promotions
   const shell = useMessages('shell')
-  const setStatus = (id: string, status: Promotion['status']) => () =>
-    mutateAdmin('PATCH', `/promotions/${id}`, { status })
-  const pause = ({ id, name, granted, max_grants: max }: Promotion): void =>
-    confirm({
-      title: t.pauseTitle(name),
-      description: [
-        t.pauseEffect,
-        max === null
-          ? t.grantedSoFar(formatNumber(granted))
-          : t.grantedOf(formatNumber(granted), formatNumber(max)),
-      ].join(shell.sentenceGap),
-      confirmLabel: t.pause,
-      onConfirm: setStatus(id, 'paused'),
-      successMessage: t.paused,
-      undo: setStatus(id, 'active'),
-    })
-  const resume = ({ id }: Promotion): void =>
-    void actWithToast(setStatus(id, 'active'), t.resumed, { undo: setStatus(id, 'paused') })
+  const status = usePromotionStatus()
+  const pause = (promotion: Promotion): void => {
+    const { granted, max_grants: max } = promotion
+    const given =
+      max === null
+        ? t.grantedSoFar(formatNumber(granted))
+        : t.grantedOf(formatNumber(granted), formatNumber(max))
+    status.pause(promotion, [t.pauseEffect, given])
+  }
   return (
     <Table
       label={t.title}
@@ -172,7 +163,7 @@ function PromotionTable({ promotions, edit }: PromotionTableProps) {
                 { label: shell.edit, onClick: () => edit(promotion) },
                 promotion.status === 'active'
                   ? { label: t.pause, onClick: () => pause(promotion) }
-                  : { label: t.resume, onClick: () => resume(promotion) },
+                  : { label: t.resume, onClick: () => status.resume(promotion) },
               ]}
             />
           ),
