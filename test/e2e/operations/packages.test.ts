@@ -104,9 +104,10 @@ describe('Packages', () => {
     ])
       assert.ok(names.includes(name), name)
     const compiled = globSync('src/**/*.ts', { cwd: root, exclude: ['**/*.{test,long,fixture}.ts'] })
+    const fonts = globSync('src/http/pdf/fonts/*', { cwd: root })
     assert.deepEqual(
       names.filter((name) => /^src\/.*[^/]$/.test(name)).toSorted(),
-      compiled.map((name) => name.replace(/ts$/, 'js')).toSorted(),
+      [...compiled.map((name) => name.replace(/ts$/, 'js')), ...fonts].toSorted(),
     )
     const unwanted =
       /\.([cm]?ts|map|node|wasm|so)$|(^|[./])(test|spec|fixture)\.[cm]?js$|\/(tests?|fixtures|__tests__)\//
