@@ -52,6 +52,16 @@ describe('texts of the server', () => {
     for (const why of whys) assert.match(toChinese(why), chinese, why)
   })
 
+  test('why a balance changed – is known in Chinese', () => {
+    const reasons = findInSource(
+      'engine/**/*.ts',
+      /reason(?: =|:) ['`]((?:Recharge|Refund|Dispute|Referral)\b[^'`]*)['`]/g,
+    )
+    assert.equal(new Set(reasons).size, 6)
+    for (const reason of reasons) assert.match(toChinese(reason.replace('7', 'S7')), chinese, reason)
+    assert.equal(toChinese('Refund for the outage'), 'Refund for the outage')
+  })
+
   test('actions of the audit log – all have a label', () => {
     const kinds = new Set(Object.keys(audit.actions).map((action) => action.split('.')[0]))
     const named = findInSource('**/*.ts', /'([a-z_]+(?:\.[a-z_]+){1,2})'/g)

@@ -58,7 +58,18 @@ const texts: Readonly<Record<string, string>> = {
   'Relay API: requests are rejected': 'API 服务：无法受理请求',
 }
 
+/** Why balances changed, besides what people write. */
+const reasons: readonly (readonly [RegExp, string])[] = [
+  [/^Recharge (S\w+)$/, '订单 $1'],
+  [/^Refund (S\w+) was not made$/, '退款 $1 未成功，金额已退回余额'],
+  [/^Refund (S\w+)$/, '退款 $1'],
+  [/^Dispute (\S+)$/, '拒付 $1'],
+  [/^Referral$/, '邀请奖励'],
+  [/^Referral: the payment went back$/, '邀请奖励：对应的付款已退回'],
+]
+
 const patterns: readonly (readonly [RegExp, string])[] = [
+  ...reasons,
   [/^(.+): requests are failing$/, '$1：请求失败'],
   [/^There is no rate from (\w+) to (\w+)\.$/, '缺少 $1 到 $2 的汇率。'],
   [/^The connection to the upstream failed \((.+)\)\.$/, '连接上游失败（$1）。'],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { dateOf, dayEndOf, longestDayMs, longestMonthMs, monthEndOf } from './periods.ts'
+import { dateOf, dayEndOf, longestDayMs, longestMonthMs, monthEndOf, startOfDate } from './periods.ts'
 
 const hourMs = 3_600_000
 const at = (text: string): number => Date.parse(text)
@@ -31,6 +31,13 @@ describe('dayEndOf and monthEndOf', () => {
     // In Havana the clock goes from 01:00 back to 00:00 on 1 November 2026: that day has 25 hours.
     const havana = dayEndOf('America/Havana', at('2026-10-31T12:00:00Z'))
     assert.equal(dayEndOf('America/Havana', havana) - havana, 25 * hourMs)
+  })
+
+  test('a date – begins at local midnight, wherever it is', () => {
+    assert.equal(startOfDate('Asia/Shanghai', '2026-11-28'), at('2026-11-27T16:00:00Z'))
+    assert.equal(startOfDate('America/New_York', '2026-11-28'), at('2026-11-28T05:00:00Z'))
+    assert.equal(startOfDate('Pacific/Kiritimati', '2026-11-28'), at('2026-11-27T10:00:00Z'))
+    assert.equal(startOfDate('Asia/Beirut', '2026-03-29'), at('2026-03-28T22:00:00Z'))
   })
 
   test('a month – ends with its last local day, also in leap years and at the turn of the year', () => {

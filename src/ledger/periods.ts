@@ -57,6 +57,12 @@ export function dayStartOf(timezone: string, at: number): number {
   return lastWithin((each) => dateOf(timezone, each), at, at - longestDayMs)
 }
 
+/** When the local day with this date, such as `2026-11-21`, begins. */
+export function startOfDate(timezone: string, date: string): number {
+  const at = Date.parse(date)
+  return dayStartOf(timezone, dateOf(timezone, at) === date ? at : at + dayMs)
+}
+
 /** When the local month that contains `at` began. */
 export function monthStartOf(timezone: string, at: number): number {
   return lastWithin((each) => dateOf(timezone, each).slice(0, 7), at, at - longestMonthMs)

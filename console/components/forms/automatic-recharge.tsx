@@ -86,7 +86,16 @@ function ConsentForm({ recharge, currency }: ConsentFormProps) {
     amount: recharge.amount ?? '',
     monthly_limit: recharge.monthly_limit ?? '',
   })
-  const [agrees, setAgrees] = useState(false)
+  const consentText = [draft.threshold, draft.amount, draft.monthly_limit].every(isDecimal)
+    ? t.consentText(
+        formatMoney(draft.threshold.trim(), platformCurrency),
+        formatMoney(draft.amount.trim(), currency),
+        formatMoney(draft.monthly_limit.trim(), currency),
+      )
+    : null
+  // Other amounts are another text, to which nobody has agreed yet.
+  const [agreedText, setAgreedText] = useState<string | null>(null)
+  const agrees = consentText !== null && agreedText === consentText
   const save = useAction(async () => {
     const saved = await mutateAccount<OwnAutomaticRecharge>('PUT', '/auto-recharge', {
       threshold: draft.threshold.trim(),
@@ -94,12 +103,10 @@ function ConsentForm({ recharge, currency }: ConsentFormProps) {
       monthly_limit: draft.monthly_limit.trim(),
       consent_version: textVersion,
     })
-    setAgrees(false)
+    setAgreedText(null)
     showToast(saved.state === 'on' ? t.turnedOn : t.waitsForCard)
   })
   const fieldError = useFieldError(save.error)
-  const shown = (amount: string, of: string): string =>
-    isDecimal(amount) ? formatMoney(amount.trim(), of) : '–'
   const isInline = ['threshold', 'amount', 'monthly_limit'].includes(save.error?.param ?? '')
   return (
     <form className="panel stack" onSubmit={submitHandler(save.run)}>
@@ -120,15 +127,13 @@ function ConsentForm({ recharge, currency }: ConsentFormProps) {
           {...field('monthly_limit')}
         />
       </div>
-      <Checkbox
-        label={t.consentText(
-          shown(draft.threshold, platformCurrency),
-          shown(draft.amount, currency),
-          shown(draft.monthly_limit, currency),
-        )}
-        checked={agrees}
-        onChange={(event) => setAgrees(event.currentTarget.checked)}
-      />
+      {consentText !== null && (
+        <Checkbox
+          label={consentText}
+          checked={agrees}
+          onChange={(event) => setAgreedText(event.currentTarget.checked ? consentText : null)}
+        />
+      )}
       {recharge.card === null && <p className="muted">{t.needsCard}</p>}
       {save.error && !isInline && <ErrorMessage error={save.error} />}
       <div className="row">

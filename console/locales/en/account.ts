@@ -213,8 +213,8 @@ export const account = {
     setCaps: 'Set caps',
     capsLead:
       'When a cap is reached, requests are rejected until the day or month ends in your time zone. You are notified at 50%, 80% and 100%.',
-    recharge: 'Top up',
-    rechargeLead: 'Redeem a voucher code. Its amount is added to your balance immediately.',
+    voucher: 'Voucher',
+    voucherLead: 'Redeem a code. Its amount is added to your balance immediately.',
     code: 'Voucher code',
     redeem: 'Redeem',
     redeemed: (amount: string, balance: string) => `${amount} added. Your balance is ${balance}.`,
@@ -237,6 +237,7 @@ export const account = {
       refund: 'Refund',
       demo: 'Demo credit',
       payment: 'Payment',
+      payback: 'Refund of a payment',
     },
     statements: 'Statements',
     statementsLead: 'One page per month, to print or save.',

@@ -82,6 +82,7 @@ export const customers = {
       demo: 'Demo credit',
       admin: 'Credit',
       payment: 'Payment',
+      payback: 'Refund of a payment',
     },
     time: 'Time',
     item: 'Description',

@@ -61,6 +61,7 @@ export const payments = {
   scanPhone: 'On a phone, scan this code with WeChat from another screen.',
   transfer: 'Transfer the amount to',
   timeLeft: (time: string) => `You can pay for another ${time}.`,
+  payBefore: (time: string) => `You can pay until ${time}.`,
   checkNow: 'I have paid: check now',
   notYet: 'The payment has not arrived yet. This page checks by itself.',
   cancel: 'Cancel order',

@@ -204,8 +204,8 @@ export const account: typeof english = {
     setCaps: '设置消费上限',
     capsLead:
       '达到消费上限后，请求将被拒绝，次日或次月 1 日 0 点（按您的时区）恢复。达到 50%、80% 和 100% 时会发送通知。',
-    recharge: '充值',
-    rechargeLead: '使用兑换码充值，金额立即到账。',
+    voucher: '兑换码',
+    voucherLead: '兑换后金额立即到账。',
     code: '兑换码',
     redeem: '兑换',
     redeemed: (amount: string, balance: string) => `已充值 ${amount}，当前余额 ${balance}。`,
@@ -228,6 +228,7 @@ export const account: typeof english = {
       refund: '退款',
       demo: '演示额度',
       payment: '充值',
+      payback: '充值退款',
     },
     statements: '月度账单',
     statementsLead: '每月一份，可打印或保存。',

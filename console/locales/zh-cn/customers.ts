@@ -82,6 +82,7 @@ export const customers: typeof english = {
       demo: '演示额度',
       admin: '手动充值',
       payment: '充值',
+      payback: '充值退款',
     },
     time: '时间',
     item: '交易说明',

@@ -57,6 +57,7 @@ export const payments: typeof english = {
   scanPhone: '使用手机时，请在其他屏幕打开此页并用微信扫码。',
   transfer: '请转账至',
   timeLeft: (time) => `请在 ${time} 内完成支付。`,
+  payBefore: (time) => `请在 ${time} 前完成支付。`,
   checkNow: '已支付，立即查询',
   notYet: '尚未收到付款，本页会自动查询。',
   cancel: '取消订单',

@@ -15,10 +15,12 @@ import { formatMoney, formatMonth } from '../../components/format.ts'
 import { QueryBoundary, PagedList } from '../../components/feedback/query-boundary.tsx'
 import { EmptyState, ErrorMessage } from '../../components/feedback/empty-state.tsx'
 import { StatTiles, Page, Section } from '../../components/layout/page.tsx'
+import { entrySource } from '../../components/tables/entry-source.ts'
 import { Money, useCurrency } from '../../components/tables/format-cells.tsx'
 import { LogTime } from '../../components/tables/time-cells.tsx'
 import { PaymentList, RefundList } from '../../components/tables/payment-list.tsx'
 import { OwnReferrals } from '../../components/tables/referral-list.tsx'
+import { ServerText } from '../../components/tables/server-text.tsx'
 import { Table } from '../../components/tables/table.tsx'
 import { showToast } from '../../components/feedback/toast.tsx'
 
@@ -64,7 +66,7 @@ export function Billing() {
           </>
         )}
       </QueryBoundary>
-      <Section title={t.recharge} lead={t.rechargeLead}>
+      <Section title={t.voucher} lead={t.voucherLead}>
         <RedeemVoucher />
       </Section>
       <OwnReferrals />
@@ -249,16 +251,20 @@ function EntryTable() {
             {
               header: t.item,
               primary: true,
-              cell: ({ kind, source, reason, reference }) => (
+              cell: (entry) => (
                 <>
-                  {reference === null ? (
-                    (sources[source ?? kind] ?? sources[kind])
+                  {entry.reference === null ? (
+                    (sources[entrySource(entry)] ?? sources[entry.kind])
                   ) : (
-                    <Link to="/usage/$id" params={{ id: reference }}>
+                    <Link to="/usage/$id" params={{ id: entry.reference }}>
                       {t.requestCharge}
                     </Link>
                   )}
-                  {reason !== null && <small>{reason}</small>}
+                  {entry.reason !== null && (
+                    <small>
+                      <ServerText text={entry.reason} />
+                    </small>
+                  )}
                 </>
               ),
             },

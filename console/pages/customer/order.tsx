@@ -12,12 +12,12 @@ import { useAction } from '../../components/forms/use-action.ts'
 import { ErrorMessage } from '../../components/feedback/empty-state.tsx'
 import { QueryBoundary } from '../../components/feedback/query-boundary.tsx'
 import { showToast } from '../../components/feedback/toast.tsx'
-import { formatMoney } from '../../components/format.ts'
+import { formatDateTime, formatMoney } from '../../components/format.ts'
 import { DescriptionList, Page } from '../../components/layout/page.tsx'
 import { CopyButton, Money, useCurrency } from '../../components/tables/format-cells.tsx'
 import { OrderState, PaidAmount } from '../../components/tables/payment-cells.tsx'
 import { LogTime } from '../../components/tables/time-cells.tsx'
-import { useMessages } from '../../locales/messages.ts'
+import { useLanguage, useMessages } from '../../locales/messages.ts'
 
 const route = getRouteApi('/shell/billing/orders/$id')
 
@@ -183,20 +183,27 @@ function OpenOrder({ order }: { readonly order: OwnOrder }) {
   )
 }
 
-function durationText(ms: number): string {
-  const seconds = Math.max(0, Math.floor(ms / 1000))
-  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60]
-  const clock = `${String(minutes).padStart(2, '0')}:${String(seconds % 60).padStart(2, '0')}`
-  return hours === 0 ? clock : `${hours}:${clock}`
+/** Below this, the time left is counted down by the second. */
+const countdownMs = 3_600_000
+
+function countdownText(ms: number): string {
+  const seconds = Math.floor(ms / 1000)
+  const [minutes, rest] = [Math.floor(seconds / 60), seconds % 60]
+  return `${String(minutes).padStart(2, '0')}:${String(rest).padStart(2, '0')}`
 }
 
 function TimeLeft({ until }: { readonly until: string }) {
   const t = useMessages('payments')
+  const language = useLanguage()
   const [now, setNow] = useState(Date.now)
   useEffect(() => {
     const timer = setInterval(() => setNow(Date.now()), 1000)
     return () => clearInterval(timer)
   }, [])
-  const leftMs = Date.parse(until) - now
-  return leftMs <= 0 ? null : <p className="muted">{t.timeLeft(durationText(leftMs))}</p>
+  const end = Date.parse(until)
+  const leftMs = end - now
+  if (leftMs <= 0) return null
+  const text =
+    leftMs < countdownMs ? t.timeLeft(countdownText(leftMs)) : t.payBefore(formatDateTime(end, language))
+  return <p className="muted">{text}</p>
 }

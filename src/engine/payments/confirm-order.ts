@@ -1,8 +1,10 @@
 /** Bank transfers: an operator enters what arrived, and above an amount a second one confirms it. */
 import { createHash } from 'node:crypto'
+import { accountById } from '../../accounts/accounts.ts'
 import { auditStatement } from '../../db/audit.ts'
 import { expectChanges } from '../../db/db.ts'
 import { apiError, invalidField } from '../../errors.ts'
+import { startOfDate } from '../../ledger/periods.ts'
 import { formatMinor, parseMinor } from '../../lib/currency.ts'
 import { creditOf, feeOf } from '../../payments/amounts.ts'
 import { unpaidStates, updateOrder, type Order } from '../../payments/payment-orders.ts'
@@ -16,8 +18,8 @@ export interface ReceivedTransfer {
   readonly received: string
   /** The bank's serial number: unique per receiving account. */
   readonly transaction: string
-  /** When it arrived, in milliseconds. */
-  readonly date: number
+  /** The day on which it arrived, such as `2026-11-21`; as a time, the beginning of this day for the account. */
+  readonly date: string
   readonly payer: string | null
   readonly note: string | null
   /** If another amount arrived than was ordered. */
@@ -47,13 +49,14 @@ export async function confirmOrder(
   if (differs && transfer.ifDifferent === 'return') return returnTransfer(deps, order, { transfer, by })
   if (await waitsForSecond(deps, order, { transfer, received, by })) return requireOrder(deps, id)
   const { merchant, currency } = order
+  const account = await accountById(deps.db, order.accountId)
   const facts = {
     order: id,
     merchant,
     currency,
     amountMinor: received,
     transaction: transfer.transaction,
-    paidAt: transfer.date,
+    paidAt: startOfDate(account?.timezone ?? 'UTC', transfer.date),
     payer: transfer.payer === null ? null : createHash('sha256').update(transfer.payer).digest('hex'),
     savedCard: null,
   }

@@ -54,7 +54,8 @@ async function open(deps: PaymentDeps, payment: Payment, facts: DisputeFacts): P
     { kind: 'bonus', amount: wanted.bonus },
   ] as const
   const id = disputeId({ method, reference: facts.reference })
-  const taken = await deps.credits.takeBack({ id, account, parts, mode: 'available' })
+  const reason = `Dispute ${facts.reference}`
+  const taken = await deps.credits.takeBack({ id, account, parts, mode: 'available', reason })
   const [paymentNanos, bonusNanos] = taken.kind === 'taken' ? [taken.payment, taken.bonus] : [0n, 0n]
   const at = deps.now()
   const dispute: Dispute = {

@@ -65,7 +65,11 @@ const en = {
     demo: 'Demo credit',
     payment: 'Payment',
   } as Readonly<Record<string, string>>,
+  /** Why a balance changed; what people write stays as it is. */
+  reason: (text: string) => text,
 }
+
+const reasonKinds: Readonly<Record<string, string>> = { Recharge: '订单', Refund: '退款', Dispute: '拒付' }
 
 const zh: typeof en = {
   pageNumber: '第 {page} 页，共 {pages} 页',
@@ -129,6 +133,11 @@ const zh: typeof en = {
     refund: '退款',
     demo: '演示额度',
     payment: '充值',
+  },
+  reason(text) {
+    const [, kind = '', id = '', end] = /^(Recharge|Refund|Dispute) (\S+)( was not made)?$/.exec(text) ?? []
+    if (kind === '') return text.replace(/^Referral(: the payment went back)?$/, '邀请奖励')
+    return `${reasonKinds[kind] ?? kind} ${id}${end === undefined ? '' : ' 未成功'}`
   },
 }
 

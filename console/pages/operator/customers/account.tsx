@@ -21,9 +21,11 @@ import { RefundForm } from '../../../components/forms/refund-form.tsx'
 import { QueryBoundary, PagedList } from '../../../components/feedback/query-boundary.tsx'
 import { EmptyState, ErrorMessage } from '../../../components/feedback/empty-state.tsx'
 import { DescriptionList, StatTiles, Page, Section } from '../../../components/layout/page.tsx'
+import { entrySource } from '../../../components/tables/entry-source.ts'
 import { CopyButton, Money, ShortId, RelativeTime } from '../../../components/tables/format-cells.tsx'
 import { LogTime } from '../../../components/tables/time-cells.tsx'
 import { RowMenu } from '../../../components/tables/row-menu.tsx'
+import { ServerText } from '../../../components/tables/server-text.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 import { startSession } from '../../../api/session.ts'
 import { AccountStatus } from './accounts.tsx'
@@ -248,10 +250,14 @@ function EntryTable({ accountId }: { readonly accountId: string }) {
             {
               header: t.item,
               primary: true,
-              cell: ({ kind, source, reason }) => (
+              cell: (entry) => (
                 <>
-                  {kinds[source ?? kind] ?? kinds[kind] ?? kind}
-                  {reason !== null && <small>{reason}</small>}
+                  {kinds[entrySource(entry)] ?? kinds[entry.kind] ?? entry.kind}
+                  {entry.reason !== null && (
+                    <small>
+                      <ServerText text={entry.reason} />
+                    </small>
+                  )}
                 </>
               ),
             },

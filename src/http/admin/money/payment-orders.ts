@@ -141,8 +141,8 @@ export const paymentOrderEndpoints = [
     body: transferInput,
     response: orderView,
     handle({ ctx, by, params, body }) {
-      const { payer = null, note = null, if_different: ifDifferent = null, date, ...rest } = body
-      const transfer = { ...rest, date: Date.parse(date), payer, note, ifDifferent }
+      const { payer = null, note = null, if_different: ifDifferent = null, ...rest } = body
+      const transfer = { ...rest, payer, note, ifDifferent }
       return ctx.payments.confirmOrder(params.id, transfer, by)
     },
   }),

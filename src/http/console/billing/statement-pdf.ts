@@ -85,7 +85,7 @@ function statementContent(statement: Statement, language: Language): Omit<PdfCon
       formatPdfTime(time, timezone),
       [
         group === 'payback' ? t.paybacks : (all.sources[source ?? 'credit'] ?? source ?? ''),
-        ...(reason === null ? [] : [reason]),
+        ...(reason === null ? [] : [all.reason(reason)]),
       ].join(' · '),
       formatPdfAmount(amount, currency),
     ]),
