@@ -7,7 +7,7 @@ import { createMethod } from '../../test/support/payments/method-fixture.ts'
 import { gbkOf, zipOf } from '../../test/support/payments/zip-file.ts'
 import { readConfig } from '../config.ts'
 import { createAlipay } from './alipay.ts'
-import { readBill } from './alipay-bills.ts'
+import { readBill as readLines } from './alipay-bills.ts'
 import { BillNotReadyError, ProviderError, type BillLine } from './payment-method.ts'
 import { ProviderHttp } from './provider-http.ts'
 
@@ -49,6 +49,8 @@ async function listDays(server: AlipayServer, now: () => number, days: readonly 
   for await (const line of list ?? []) lines.push(line)
   return lines
 }
+
+const readBill = (archive: Buffer) => [...readLines(archive)]
 
 describe('Alipay’s bills', () => {
   test('bill – payments and refunds have exact amounts, numbers, fees and times', () => {

@@ -4,6 +4,7 @@ import { readZip, ZipError } from '../lib/zip.ts'
 import { parseBeijingTime, type AlipayClient } from './alipay-client.ts'
 import { alipayCurrency, readAmount } from './alipay-orders.ts'
 import type { PaymentMethodDeps } from './method-deps.ts'
+import { pacedLines } from './paced-lines.ts'
 import { BillNotReadyError, ProviderError, type BillLine, type Bills } from './payment-method.ts'
 
 const maxArchiveBytes = 64 * 1024 ** 2
@@ -19,13 +20,17 @@ export function alipayBills(client: AlipayClient, deps: PaymentMethodDeps): Bill
     includesToday: false,
     async *list(from, to) {
       for (let at = Date.parse(from); at <= Date.parse(to); at += day) {
-        yield* await listDay(client, deps, new Date(at).toISOString().slice(0, 10))
+        yield* pacedLines(await listDay(client, deps, new Date(at).toISOString().slice(0, 10)))
       }
     },
   }
 }
 
-async function listDay(client: AlipayClient, deps: PaymentMethodDeps, date: string): Promise<BillLine[]> {
+async function listDay(
+  client: AlipayClient,
+  deps: PaymentMethodDeps,
+  date: string,
+): Promise<Iterable<BillLine>> {
   const method = 'alipay.data.dataservice.bill.downloadurl.query'
   const { refusal, text } = await client.call(method, { bill_type: 'trade', bill_date: date })
   if (refusal !== null && !/BILL_NOT_EXIST/i.test(refusal))
@@ -60,10 +65,10 @@ function billUrl(text: string): string {
 }
 
 /** The lines of an archive. Throws a `ProviderError` if it is not complete. */
-export function readBill(archive: Buffer): BillLine[] {
+export function* readBill(archive: Buffer): Generator<BillLine> {
   const lists = unpack(archive).filter((text) => text.includes('#支付宝业务明细查询'))
   if (lists.length === 0) throw new ProviderError('The bill contains no list.')
-  return lists.flatMap((text) => readList(text))
+  for (const text of lists) yield* readList(text)
 }
 
 function unpack(archive: Buffer): string[] {
@@ -75,24 +80,27 @@ function unpack(archive: Buffer): string[] {
   }
 }
 
-function readList(text: string): BillLine[] {
+function* readList(text: string): Generator<BillLine> {
   const rows = text.split(/\r?\n/)
   const isEnd = (row: string): boolean => row.startsWith('#') && row.includes('业务明细列表结束')
   const begin = rows.findIndex((row) => row.startsWith('支付宝交易号'))
   const end = rows.findIndex(isEnd)
   if (begin === -1 || end < begin) throw new ProviderError('The bill is cut.')
   const columns = splitRow(rows[begin] ?? '').map((name) => name.replace(/[（(]元[）)]$/, ''))
-  const lines = rows.slice(begin + 1, end).map((row) => readLine(columns, splitRow(row)))
+  const counts = { payment: 0, refund: 0 }
+  for (const row of rows.slice(begin + 1, end)) {
+    const line = readLine(columns, splitRow(row))
+    if (line.kind !== 'dispute') counts[line.kind] += 1
+    yield line
+  }
   for (const [kind, name] of [
     ['payment', '交易'],
     ['refund', '退款'],
   ] as const) {
     const stated = new RegExp(`${name}合计：(\\d+)笔`).exec(text)?.[1]
-    const count = lines.filter((line) => line.kind === kind).length
-    if (stated !== undefined && BigInt(stated) !== BigInt(count))
+    if (stated !== undefined && BigInt(stated) !== BigInt(counts[kind]))
       throw new ProviderError('The bill states another number of lines than it has.')
   }
-  return lines
 }
 
 /** Cells end with a tab, so that spreadsheets keep long numbers. A cell with a comma is quoted. */

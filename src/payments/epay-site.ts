@@ -16,7 +16,8 @@ export type EpayRow = Readonly<Record<string, unknown>>
 export const epayCurrency = 'CNY'
 
 const maxReasonLength = 200
-const maxQrLength = 2000
+/** In bytes; the densest QR code has room for 2,953. */
+const maxInstructionBytes = 2000
 /** Links into the apps that pay. */
 const appSchemes = ['weixin:', 'wxp:', 'alipay:', 'alipays:', 'mqqapi:', 'mqqwallet:', 'upwrp:']
 
@@ -117,7 +118,7 @@ export class EpaySite {
 
   /** A text of the site as the way to pay; null: it may not be shown. Paths of the site's own are resolved. */
   instructionOf(kind: 'qr' | 'redirect', text: string): PayInstruction | null {
-    if (text === '' || text.length > maxQrLength || /\p{Cc}/u.test(text)) return null
+    if (text === '' || Buffer.byteLength(text) > maxInstructionBytes || /\p{Cc}/u.test(text)) return null
     if (kind === 'qr') return { kind, qr: text }
     if (!URL.canParse(text, this.#base)) return null
     const url = new URL(text, this.#base)

@@ -16,8 +16,9 @@ function orderOf(amountMinor: bigint, changes: Partial<WechatOrder> = {}): Wecha
   return { ...begun, paidAt: at, state: 'SUCCESS', transaction: '4200001', ...changes }
 }
 
-const read = (rows: readonly string[], text = billText(rows)): BillLine[] =>
-  readBill(Buffer.from(text), mchid)
+const read = (rows: readonly string[], text = billText(rows)): BillLine[] => [
+  ...readBill(Buffer.from(text), mchid),
+]
 
 async function listDays({ method }: OpenWechat, from: string, to = from): Promise<BillLine[]> {
   const lines: BillLine[] = []

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { parseCidrs } from '../lib/address-guard.ts'
 import { parseMinor } from '../lib/currency.ts'
 import type { PaymentMethodDeps } from './method-deps.ts'
+import { pacedLines } from './paced-lines.ts'
 import { BillNotReadyError, ProviderError, type BillLine, type Bills } from './payment-method.ts'
 import { mayUseHttp } from './provider-http.ts'
 import type { WechatClient } from './wechat-client.ts'
@@ -19,12 +20,16 @@ export function wechatBills(client: WechatClient, deps: PaymentMethodDeps): Bill
     includesToday: false,
     async *list(from, to) {
       for (let at = Date.parse(from); at <= Date.parse(to); at += day)
-        yield* await listDay(client, deps, new Date(at).toISOString().slice(0, 10))
+        yield* pacedLines(await listDay(client, deps, new Date(at).toISOString().slice(0, 10)))
     },
   }
 }
 
-async function listDay(client: WechatClient, deps: PaymentMethodDeps, date: string): Promise<BillLine[]> {
+async function listDay(
+  client: WechatClient,
+  deps: PaymentMethodDeps,
+  date: string,
+): Promise<Iterable<BillLine>> {
   const path = `/v3/bill/tradebill?bill_date=${date}&bill_type=ALL`
   const { refusal, fields } = await client.call({ method: 'GET', path })
   const readyAt = Date.parse(`${date}T00:00:00+08:00`) + day + surelyReadyAfterMs
@@ -55,7 +60,7 @@ function billUrl(text: string, base: string, allow: readonly string[]): string {
 }
 
 /** The lines of a bill. Throws a `ProviderError` if it is not complete, or another merchant's. */
-export function readBill(bill: Uint8Array, mchid: string): BillLine[] {
+export function* readBill(bill: Uint8Array, mchid: string): Generator<BillLine> {
   const rows = new TextDecoder('utf-8')
     .decode(bill)
     .split(/\r?\n/)
@@ -64,7 +69,10 @@ export function readBill(bill: Uint8Array, mchid: string): BillLine[] {
   const sums = rows.findIndex((row) => row.startsWith('总交易单数'))
   if (columns[0] !== '交易时间' || sums === -1 || sums !== rows.length - 2)
     throw new ProviderError('The bill is cut.')
-  return rows.slice(1, sums).flatMap((row) => readLine(columns, splitRow(row), mchid) ?? [])
+  for (const row of rows.slice(1, sums)) {
+    const line = readLine(columns, splitRow(row), mchid)
+    if (line !== null) yield line
+  }
 }
 
 /** Each cell begins with a backtick, so that spreadsheets keep long numbers; names of products can contain commas. */
