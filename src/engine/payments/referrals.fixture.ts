@@ -10,6 +10,7 @@ import { creditOrderById } from '../../ledger/credits/credit-orders.ts'
 import { accountOwner } from '../../ledger/state.ts'
 import { createLog } from '../../lib/log.ts'
 import { formatAmount, parseAmount } from '../../lib/money.ts'
+import { orderRow } from '../../payments/payment-orders.fixture.ts'
 import { insertOrder } from '../../payments/payment-orders.ts'
 import { insertDispute, insertRefund } from '../../payments/payment-refunds.ts'
 import { insertPayment, type Payment } from '../../payments/payments.ts'
@@ -69,36 +70,15 @@ export class Referrals {
     const { orderId = orderOf(account), creditNanos = parseAmount('100'), settledAt = at } = fields
     const shared = { accountId: account, method: 'bank', merchant: 'm', currency: 'CNY' } as const
     const amounts = { amountMinor: 10_000n, creditNanos, bonusNanos: 0n }
-    const order = {
-      ...shared,
-      ...amounts,
-      id: orderId,
-      orderedBy: account,
-      product: null,
-      feeMinor: 0n,
-      ratePpm: 1_000_000,
-      promotionId: null,
-      state: 'paid',
-      reference: null,
-      pay: null,
-      problem: null,
-      confirmation: null,
-      clientKey: null,
-      expiresAt: at,
-      nextCheckAt: null,
-      checks: 0,
-      createdAt: at,
-      updatedAt: at,
-      paidAt: at,
-      savesCard: false,
-      automatic: false,
-    } as const
-    const times = { paidAt: settledAt, settledAt, settledBy: 'test' }
+    const times = { createdAt: at, paidAt: at } as const
+    const order = orderRow({ ...shared, ...amounts, ...times, id: orderId, state: 'paid' })
     const payment: Payment = {
       ...shared,
       ...amounts,
-      ...times,
       orderId,
+      paidAt: settledAt,
+      settledAt,
+      settledBy: 'test',
       transactionId: orderId,
       payer: null,
       ...fields,

@@ -6,6 +6,7 @@ import { openTemporaryDb } from '../../db/store.fixture.ts'
 import { insertAccounts } from '../../ledger/credits/accounts.fixture.ts'
 import { openCreditOrders } from '../../ledger/credits/credit-orders.ts'
 import type { PaymentFacts } from '../../payments/payment-method.ts'
+import { orderRow } from '../../payments/payment-orders.fixture.ts'
 import { insertOrder, newOrderId, orderById, type Order } from '../../payments/payment-orders.ts'
 import { settleOrder, type SettleDeps } from './settle-order.ts'
 
@@ -23,35 +24,7 @@ interface OpenOrder {
 async function openOrder(t: TestContext): Promise<OpenOrder> {
   const db = await openTemporaryDb(t)
   await insertAccounts(db, 'acc')
-  const order: Order = {
-    id: newOrderId(),
-    accountId: 'acc',
-    orderedBy: 'user',
-    method: 'stripe',
-    merchant: 'test',
-    product: null,
-    currency: 'CNY',
-    amountMinor: 1000n,
-    feeMinor: 0n,
-    ratePpm: 1_000_000,
-    creditNanos: 10_000_000_000n,
-    bonusNanos: 2_000_000_000n,
-    promotionId: null,
-    state: 'pending',
-    reference: null,
-    pay: null,
-    problem: null,
-    confirmation: null,
-    clientKey: null,
-    expiresAt: at + 1,
-    nextCheckAt: at,
-    checks: 0,
-    createdAt: at,
-    updatedAt: at,
-    paidAt: null,
-    savesCard: false,
-    automatic: false,
-  }
+  const order = orderRow({ accountId: 'acc', createdAt: at, nextCheckAt: at, bonusNanos: 2_000_000_000n })
   await db.write(insertOrder(order))
   const entered: string[] = []
   const facts = {
