@@ -12,6 +12,7 @@ import {
   receivedNotice,
   refundOf,
   sendRefund,
+  startProblem,
   testOrder,
   type OpenMethod,
   openWith,
@@ -25,16 +26,6 @@ type OpenAlipay = OpenMethod & { readonly server: AlipayServer }
 async function openAlipay(started?: AlipayServer): Promise<OpenAlipay> {
   const server = started ?? (await AlipayServer.start())
   return { ...openWith(server, createAlipay), server }
-}
-
-/** The message of the error with which the start is refused. */
-function startProblem(settings: Readonly<Record<string, string>>): string {
-  try {
-    createMethod(createAlipay, settings)
-    return ''
-  } catch (error) {
-    return (error as Error).message
-  }
 }
 
 describe('Alipay', () => {
@@ -94,7 +85,7 @@ describe('Alipay', () => {
       [{ ...settings, ALIPAY_PRODUCTS: ',' }, 'ALIPAY_PRODUCTS'],
       [{ ...settings, ALIPAY_BASE: 'http://openapi.alipay.com/gateway.do' }, 'ALIPAY_BASE'],
     ] as const) {
-      const problem = startProblem(wrong)
+      const problem = startProblem(createAlipay, wrong)
       assert.ok(problem.includes(`Invalid ${name}`), `${name}: ${problem}`)
       assert.ok(!problem.includes(secret))
     }

@@ -10,6 +10,7 @@ import {
   receivedNotice,
   refundOf,
   sendRefund,
+  startProblem,
   testOrder,
 } from '../../test/support/payments/method-fixture.ts'
 import { openWechat } from '../../test/support/payments/open-wechat.ts'
@@ -19,16 +20,6 @@ import { WechatServer } from '../../test/support/payments/wechat-server.ts'
 import { ForgedNoticeError, ProviderError } from './payment-method.ts'
 import { createWechat } from './wechat.ts'
 import { beijingTimestamp } from './wechat-orders.ts'
-
-/** The message of the error with which the start is refused. */
-function startProblem(settings: Readonly<Record<string, string>>): string {
-  try {
-    createMethod(createWechat, settings)
-    return ''
-  } catch (error) {
-    return (error as Error).message
-  }
-}
 
 describe('WeChat Pay', () => {
   test('settings – keys are read as PEM and as base64, PKCS#1 and PKCS#8', async () => {
@@ -71,7 +62,7 @@ describe('WeChat Pay', () => {
       ['WECHAT_V3_KEY', `${server.settings['WECHAT_V3_KEY']},${secret}`],
       ['WECHAT_BASE', 'http://api.mch.weixin.qq.com'],
     ] as const) {
-      const problem = startProblem({ ...server.settings, [name]: value })
+      const problem = startProblem(createWechat, { ...server.settings, [name]: value })
       assert.ok(problem.includes(`Invalid ${name}`), `${name}: ${problem}`)
       assert.ok(!problem.includes(secret))
     }
@@ -79,7 +70,7 @@ describe('WeChat Pay', () => {
       ['WECHAT_PUBLIC_KEY', 'WECHAT_PUBLIC_KEY_ID'],
       ['WECHAT_PUBLIC_KEY_ID', 'WECHAT_PUBLIC_KEY'],
     ] as const)
-      assert.ok(startProblem({ [name]: 'PUB_KEY_ID_1' }).includes(`Invalid ${other}`), name)
+      assert.ok(startProblem(createWechat, { [name]: 'PUB_KEY_ID_1' }).includes(`Invalid ${other}`), name)
   })
 
   test('begin – says what is paid until when, and gives a fresh code each time', async () => {

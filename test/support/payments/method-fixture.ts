@@ -84,6 +84,16 @@ export function createMethod(
   return { method, [Symbol.asyncDispose]: () => http[Symbol.asyncDispose]() }
 }
 
+/** The message of the error with which the start is refused; empty: it is not. */
+export function startProblem(create: MethodFactory, settings: Readonly<Record<string, string>>): string {
+  try {
+    createMethod(create, settings)
+    return ''
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
 interface OpenOptions {
   /** In addition to those of the provider. */
   readonly settings?: Readonly<Record<string, string>>
