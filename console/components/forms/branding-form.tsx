@@ -1,5 +1,5 @@
 /** The form of the branding. */
-import { ActionIcon, Button, Textarea, TextInput } from '@mantine/core'
+import { Textarea, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { mutateAdmin } from '../../api/admin-queries.ts'
 import type { Branding } from '../../api/contract.ts'
@@ -7,10 +7,10 @@ import { queryClient, sessionQuery } from '../../api/session.ts'
 import { useMessages } from '../../locales/messages.ts'
 import { showToast } from '../feedback/toast.tsx'
 import { reloadAccentColors } from '../layout/branding.tsx'
-import { Icon } from '../layout/icon.tsx'
 import { changedFields, optionalText, previousFields, undoOf } from './field-values.ts'
 import { Form, useDraft } from './fields.tsx'
 import { loadLogo, LogoField, type LogoDraft } from './logo-field.tsx'
+import { RemoveRowButton, rowChanges, RowGroup } from './row-group.tsx'
 import { useAction, useFieldError } from './use-action.ts'
 
 type Links = Branding['links']
@@ -177,49 +177,35 @@ interface LinkFieldsProps {
 
 function LinkFields({ links, set, fieldError }: LinkFieldsProps) {
   const t = useMessages('branding')
-  const change = (at: number, patch: Partial<Links[number]>): void =>
-    set(links.map((link, index) => (index === at ? { ...link, ...patch } : link)))
+  const { change, remove } = rowChanges(links, set)
   return (
-    <fieldset className="field-group">
-      <legend>{t.links}</legend>
-      <div className="stack">
-        {links.map(({ label, url }, at) => (
-          <div className="link-row" key={at}>
-            <TextInput
-              label={t.linkLabel}
-              required
-              error={fieldError(`links[${at}].label`)}
-              value={label}
-              onChange={(event) => change(at, { label: event.currentTarget.value })}
-            />
-            <TextInput
-              label={t.linkUrl}
-              required
-              inputMode="url"
-              placeholder="https://"
-              error={fieldError(`links[${at}].url`)}
-              value={url}
-              onChange={(event) => change(at, { url: event.currentTarget.value })}
-            />
-            <ActionIcon
-              aria-label={t.removeLink(label)}
-              title={t.removeLink(label)}
-              onClick={() => set(links.filter((_, index) => index !== at))}
-            >
-              <Icon name="close" />
-            </ActionIcon>
-          </div>
-        ))}
-        <Button
-          variant="default"
-          className="align-start"
-          leftSection={<Icon name="plus" />}
-          onClick={() => set([...links, { label: '', url: '' }])}
-          disabled={links.length >= maxLinks}
-        >
-          {t.addLink}
-        </Button>
-      </div>
-    </fieldset>
+    <RowGroup
+      legend={t.links}
+      addLabel={t.addLink}
+      add={() => set([...links, { label: '', url: '' }])}
+      canAdd={links.length < maxLinks}
+    >
+      {links.map(({ label, url }, at) => (
+        <div className="link-row" key={at}>
+          <TextInput
+            label={t.linkLabel}
+            required
+            error={fieldError(`links[${at}].label`)}
+            value={label}
+            onChange={(event) => change(at, { label: event.currentTarget.value })}
+          />
+          <TextInput
+            label={t.linkUrl}
+            required
+            inputMode="url"
+            placeholder="https://"
+            error={fieldError(`links[${at}].url`)}
+            value={url}
+            onChange={(event) => change(at, { url: event.currentTarget.value })}
+          />
+          <RemoveRowButton label={t.removeLink(label)} remove={() => remove(at)} />
+        </div>
+      ))}
+    </RowGroup>
   )
 }

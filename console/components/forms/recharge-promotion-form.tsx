@@ -1,11 +1,10 @@
 /** The form of a promotion of recharges. Once it is created, only its name and its end can be changed. */
-import { ActionIcon, Button, Checkbox, NativeSelect, TextInput } from '@mantine/core'
+import { Checkbox, NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { mutateAdmin } from '../../api/admin-queries.ts'
 import type { RechargePromotion } from '../../api/contract.ts'
 import { useMessages } from '../../locales/messages.ts'
 import { showToast } from '../feedback/toast.tsx'
-import { Icon } from '../layout/icon.tsx'
 import {
   changedFields,
   dateText,
@@ -17,6 +16,7 @@ import {
   undoOf,
 } from './field-values.ts'
 import { AmountField, Form, MoneyField, useDraft } from './fields.tsx'
+import { RemoveRowButton, rowChanges, RowGroup } from './row-group.tsx'
 import { useAction, useFieldError } from './use-action.ts'
 
 interface TierDraft {
@@ -149,8 +149,7 @@ interface TierFieldsProps {
 
 function TierFields({ tiers, set, errorOf }: TierFieldsProps) {
   const t = useMessages('payments').promotions
-  const change = (at: number, patch: Partial<TierDraft>): void =>
-    set(tiers.map((tier, index) => (index === at ? { ...tier, ...patch } : tier)))
+  const { change, remove } = rowChanges(tiers, set)
   const bind = (at: number, name: 'min' | 'value' | 'max') => ({
     name: `tiers[${at}].${name}`,
     value: tiers[at]?.[name] ?? '',
@@ -158,56 +157,37 @@ function TierFields({ tiers, set, errorOf }: TierFieldsProps) {
       change(at, { [name]: event.currentTarget.value }),
   })
   return (
-    <fieldset className="field-group">
-      <legend>{t.tiers}</legend>
-      <div className="stack">
-        {tiers.map(({ kind }, at) => {
-          const value = {
-            label: t.value,
-            required: true,
-            error: errorOf(`tiers[${at}].fixed`, `tiers[${at}].percent`),
-            ...bind(at, 'value'),
-          }
-          return (
-            <div className="route-row" key={at}>
-              <MoneyField label={t.min} required error={errorOf(`tiers[${at}].min`)} {...bind(at, 'min')} />
-              <NativeSelect
-                label={t.kind}
-                data={(['percent', 'fixed'] as const).map((each) => ({ value: each, label: t.kinds[each] }))}
-                value={kind}
-                onChange={(event) =>
-                  change(at, { kind: event.currentTarget.value === 'fixed' ? 'fixed' : 'percent' })
-                }
-              />
-              {kind === 'fixed' ? (
-                <MoneyField {...value} />
-              ) : (
-                <AmountField {...value} leftSection={<span className="muted">%</span>} />
-              )}
-              {kind === 'percent' && (
-                <MoneyField label={t.max} error={errorOf(`tiers[${at}].max`)} {...bind(at, 'max')} />
-              )}
-              {tiers.length > 1 && (
-                <ActionIcon
-                  aria-label={t.removeTier}
-                  title={t.removeTier}
-                  onClick={() => set(tiers.filter((_, index) => index !== at))}
-                >
-                  <Icon name="close" />
-                </ActionIcon>
-              )}
-            </div>
-          )
-        })}
-        <Button
-          variant="default"
-          className="align-start"
-          leftSection={<Icon name="plus" />}
-          onClick={() => set([...tiers, emptyTier])}
-        >
-          {t.addTier}
-        </Button>
-      </div>
-    </fieldset>
+    <RowGroup legend={t.tiers} addLabel={t.addTier} add={() => set([...tiers, emptyTier])}>
+      {tiers.map(({ kind }, at) => {
+        const value = {
+          label: t.value,
+          required: true,
+          error: errorOf(`tiers[${at}].fixed`, `tiers[${at}].percent`),
+          ...bind(at, 'value'),
+        }
+        return (
+          <div className="route-row" key={at}>
+            <MoneyField label={t.min} required error={errorOf(`tiers[${at}].min`)} {...bind(at, 'min')} />
+            <NativeSelect
+              label={t.kind}
+              data={(['percent', 'fixed'] as const).map((each) => ({ value: each, label: t.kinds[each] }))}
+              value={kind}
+              onChange={(event) =>
+                change(at, { kind: event.currentTarget.value === 'fixed' ? 'fixed' : 'percent' })
+              }
+            />
+            {kind === 'fixed' ? (
+              <MoneyField {...value} />
+            ) : (
+              <AmountField {...value} leftSection={<span className="muted">%</span>} />
+            )}
+            {kind === 'percent' && (
+              <MoneyField label={t.max} error={errorOf(`tiers[${at}].max`)} {...bind(at, 'max')} />
+            )}
+            {tiers.length > 1 && <RemoveRowButton label={t.removeTier} remove={() => remove(at)} />}
+          </div>
+        )
+      })}
+    </RowGroup>
   )
 }

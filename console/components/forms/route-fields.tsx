@@ -1,12 +1,12 @@
 /** The routes of a model: upstreams, the model's name there and whether callers see it, priority, weight and cost. */
-import { ActionIcon, Button, Checkbox, NativeSelect, TextInput } from '@mantine/core'
+import { Checkbox, NativeSelect, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { upstreamsQuery } from '../../api/admin-queries.ts'
 import { useMessages } from '../../locales/messages.ts'
 import type { Model } from '../../api/contract.ts'
 import { CostFields, costDraftFrom, costsFromDraft, type CostDraft } from './cost-fields.tsx'
 import { integerText, optionalInteger } from './field-values.ts'
-import { Icon } from '../layout/icon.tsx'
+import { RemoveRowButton, rowChanges, RowGroup } from './row-group.tsx'
 
 export interface RouteDraft {
   readonly upstream: string
@@ -53,8 +53,7 @@ export interface RouteFieldsProps {
 export function RouteFields({ modelId, routes, set }: RouteFieldsProps) {
   const t = useMessages('catalog').routes
   const upstreams = useQuery(upstreamsQuery).data?.data ?? []
-  const change = (at: number, patch: Partial<RouteDraft>): void =>
-    set(routes.map((route, index) => (index === at ? { ...route, ...patch } : route)))
+  const { change, remove } = rowChanges(routes, set)
   const add = (): void => {
     const unused = upstreams.find(({ id }) => !routes.some(({ upstream }) => upstream === id))
     const upstream = unused?.id ?? upstreams[0]?.id ?? ''
@@ -62,74 +61,56 @@ export function RouteFields({ modelId, routes, set }: RouteFieldsProps) {
     set([...routes, { upstream, model: modelId, priority: '', weight: '', exposeModel: false, cost }])
   }
   return (
-    <fieldset className="field-group">
-      <legend>{t.legend}</legend>
-      <div className="stack">
-        {routes.length === 0 && <p className="muted">{t.none}</p>}
-        {routes.map((route, at) => (
-          <div className="route-row" key={`${at} ${route.upstream}`}>
-            <NativeSelect
-              label={t.upstream}
-              data={upstreams.map(({ id, name, enabled }) => ({
-                value: id,
-                label: enabled ? name : `${name} (${t.off})`,
-              }))}
-              value={route.upstream}
-              onChange={(event) => change(at, { upstream: event.currentTarget.value })}
+    <RowGroup legend={t.legend} addLabel={t.add} add={add} canAdd={upstreams.length > 0}>
+      {routes.length === 0 && <p className="muted">{t.none}</p>}
+      {routes.map((route, at) => (
+        <div className="route-row" key={`${at} ${route.upstream}`}>
+          <NativeSelect
+            label={t.upstream}
+            data={upstreams.map(({ id, name, enabled }) => ({
+              value: id,
+              label: enabled ? name : `${name} (${t.off})`,
+            }))}
+            value={route.upstream}
+            onChange={(event) => change(at, { upstream: event.currentTarget.value })}
+          />
+          <TextInput
+            label={t.model}
+            required
+            value={route.model}
+            onChange={(event) => change(at, { model: event.currentTarget.value })}
+          />
+          <TextInput
+            label={t.priority}
+            placeholder={t.inherited}
+            inputMode="numeric"
+            value={route.priority}
+            onChange={(event) => change(at, { priority: event.currentTarget.value })}
+          />
+          <TextInput
+            label={t.weight}
+            placeholder={t.inherited}
+            inputMode="numeric"
+            value={route.weight}
+            onChange={(event) => change(at, { weight: event.currentTarget.value })}
+          />
+          <RemoveRowButton label={t.remove} remove={() => remove(at)} />
+          {route.model.trim() !== modelId.trim() && (
+            <Checkbox
+              className="route-option"
+              label={t.exposeModel}
+              checked={route.exposeModel}
+              onChange={(event) => change(at, { exposeModel: event.currentTarget.checked })}
             />
-            <TextInput
-              label={t.model}
-              required
-              value={route.model}
-              onChange={(event) => change(at, { model: event.currentTarget.value })}
-            />
-            <TextInput
-              label={t.priority}
-              placeholder={t.inherited}
-              inputMode="numeric"
-              value={route.priority}
-              onChange={(event) => change(at, { priority: event.currentTarget.value })}
-            />
-            <TextInput
-              label={t.weight}
-              placeholder={t.inherited}
-              inputMode="numeric"
-              value={route.weight}
-              onChange={(event) => change(at, { weight: event.currentTarget.value })}
-            />
-            <ActionIcon
-              aria-label={t.remove}
-              title={t.remove}
-              onClick={() => set(routes.filter((_, index) => index !== at))}
-            >
-              <Icon name="close" />
-            </ActionIcon>
-            {route.model.trim() !== modelId.trim() && (
-              <Checkbox
-                className="route-option"
-                label={t.exposeModel}
-                checked={route.exposeModel}
-                onChange={(event) => change(at, { exposeModel: event.currentTarget.checked })}
-              />
-            )}
-            <CostFields
-              draft={route.cost}
-              set={(name, value) => change(at, { cost: { ...route.cost, [name]: value } })}
-              lead={t.costLead}
-              whenEmpty={t.inherited}
-            />
-          </div>
-        ))}
-        <Button
-          variant="default"
-          className="align-start"
-          leftSection={<Icon name="plus" />}
-          onClick={add}
-          disabled={upstreams.length === 0}
-        >
-          {t.add}
-        </Button>
-      </div>
-    </fieldset>
+          )}
+          <CostFields
+            draft={route.cost}
+            set={(name, value) => change(at, { cost: { ...route.cost, [name]: value } })}
+            lead={t.costLead}
+            whenEmpty={t.inherited}
+          />
+        </div>
+      ))}
+    </RowGroup>
   )
 }
