@@ -3,11 +3,9 @@ import type { RechargePromotion } from '../../api/contract.ts'
 import { useMessages } from '../../locales/messages.ts'
 import { formatMoney } from '../format.ts'
 import { BonusTiers } from './bonus-tiers.tsx'
-import { Money, StatusLabel, useCurrency } from './format-cells.tsx'
-import { usePromotionStatus } from './promotion-status.ts'
-import { RowMenu } from './row-menu.tsx'
+import { Money, useCurrency } from './format-cells.tsx'
+import { usePromotionColumns } from './promotion-columns.tsx'
 import { Table } from './table.tsx'
-import { ExpiryDate } from './time-cells.tsx'
 
 interface RechargePromotionTableProps {
   readonly promotions: readonly RechargePromotion[]
@@ -16,12 +14,12 @@ interface RechargePromotionTableProps {
 
 export function RechargePromotionTable({ promotions, edit }: RechargePromotionTableProps) {
   const t = useMessages('payments').promotions
-  const trial = useMessages('catalog').promotions
   const shell = useMessages('shell')
   const currency = useCurrency()
-  const status = usePromotionStatus()
-  const pause = (promotion: RechargePromotion): void =>
-    status.pause(promotion, [t.pauseEffect, t.usedSoFar(formatMoney(promotion.used, currency))])
+  const { name, state, ends, actions } = usePromotionColumns<RechargePromotion>({
+    edit,
+    pauseEffects: ({ used }) => [t.pauseEffect, t.usedSoFar(formatMoney(used, currency))],
+  })
   return (
     <Table
       label={t.title}
@@ -29,15 +27,8 @@ export function RechargePromotionTable({ promotions, edit }: RechargePromotionTa
       rowId={({ id }) => id}
       onRowClick={edit}
       columns={[
-        { header: trial.name, primary: true, cell: ({ name }) => name },
-        {
-          header: trial.state,
-          cell: ({ state }) => (
-            <StatusLabel tone={state === 'running' ? 'success' : 'neutral'}>
-              {trial.states[state]}
-            </StatusLabel>
-          ),
-        },
+        name,
+        state,
         {
           header: t.tiers,
           cell: ({ tiers, first_only: isFirstOnly }) => (
@@ -59,22 +50,8 @@ export function RechargePromotionTable({ promotions, edit }: RechargePromotionTa
           wideOnly: true,
           cell: ({ per_account: limit }) => (limit === null ? shell.unlimited : <Money amount={limit} />),
         },
-        { header: trial.ends, cell: ({ ends_at: at }) => <ExpiryDate at={at} /> },
-        {
-          header: trial.actions,
-          isMenu: true,
-          cell: (promotion) => (
-            <RowMenu
-              name={promotion.name}
-              actions={[
-                { label: shell.edit, onClick: () => edit(promotion) },
-                promotion.status === 'active'
-                  ? { label: trial.pause, onClick: () => pause(promotion) }
-                  : { label: trial.resume, onClick: () => status.resume(promotion) },
-              ]}
-            />
-          ),
-        },
+        ends,
+        actions,
       ]}
     />
   )

@@ -24,11 +24,9 @@ import { Icon } from '../../../components/layout/icon.tsx'
 import { PagedList } from '../../../components/feedback/query-boundary.tsx'
 import { EmptyState } from '../../../components/feedback/empty-state.tsx'
 import { Page, Section } from '../../../components/layout/page.tsx'
-import { CopyButton, Money, StatusLabel, useCurrency } from '../../../components/tables/format-cells.tsx'
-import { ExpiryDate } from '../../../components/tables/time-cells.tsx'
-import { usePromotionStatus } from '../../../components/tables/promotion-status.ts'
+import { CopyButton, Money, useCurrency } from '../../../components/tables/format-cells.tsx'
+import { usePromotionColumns } from '../../../components/tables/promotion-columns.tsx'
 import { RechargePromotionTable } from '../../../components/tables/recharge-promotion-table.tsx'
-import { RowMenu } from '../../../components/tables/row-menu.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 import { showToast } from '../../../components/feedback/toast.tsx'
 
@@ -115,16 +113,15 @@ interface PromotionTableProps {
 
 function PromotionTable({ promotions, edit }: PromotionTableProps) {
   const t = useMessages('catalog').promotions
-  const shell = useMessages('shell')
-  const status = usePromotionStatus()
-  const pause = (promotion: Promotion): void => {
-    const { granted, max_grants: max } = promotion
-    const given =
+  const { name, state, ends, actions } = usePromotionColumns<Promotion>({
+    edit,
+    pauseEffects: ({ granted, max_grants: max }) => [
+      t.pauseEffect,
       max === null
         ? t.grantedSoFar(formatNumber(granted))
-        : t.grantedOf(formatNumber(granted), formatNumber(max))
-    status.pause(promotion, [t.pauseEffect, given])
-  }
+        : t.grantedOf(formatNumber(granted), formatNumber(max)),
+    ],
+  })
   return (
     <Table
       label={t.title}
@@ -132,13 +129,8 @@ function PromotionTable({ promotions, edit }: PromotionTableProps) {
       rowId={({ id }) => id}
       onRowClick={edit}
       columns={[
-        { header: t.name, primary: true, cell: ({ name }) => name },
-        {
-          header: t.state,
-          cell: ({ state }) => (
-            <StatusLabel tone={state === 'running' ? 'success' : 'neutral'}>{t.states[state]}</StatusLabel>
-          ),
-        },
+        name,
+        state,
         { header: t.amount, numeric: true, cell: ({ amount }) => <Money amount={amount} /> },
         {
           header: t.code,
@@ -152,22 +144,8 @@ function PromotionTable({ promotions, edit }: PromotionTableProps) {
               ? formatNumber(granted)
               : `${formatNumber(granted)} / ${formatNumber(maxGrants)}`,
         },
-        { header: t.ends, cell: (promotion) => <ExpiryDate at={promotion.ends_at} /> },
-        {
-          header: t.actions,
-          isMenu: true,
-          cell: (promotion) => (
-            <RowMenu
-              name={promotion.name}
-              actions={[
-                { label: shell.edit, onClick: () => edit(promotion) },
-                promotion.status === 'active'
-                  ? { label: t.pause, onClick: () => pause(promotion) }
-                  : { label: t.resume, onClick: () => status.resume(promotion) },
-              ]}
-            />
-          ),
-        },
+        ends,
+        actions,
       ]}
     />
   )
