@@ -2,11 +2,16 @@
 // @suite all – runs a browser
 /** Automatic recharge in a browser: consent, a card that is declined and then works, and the operator’s switch. */
 import assert from 'node:assert/strict'
-import { after, describe, test, type TestContext } from 'node:test'
+import { after, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import type { List } from '../../support/client/admin-api.ts'
-import { browserSkipReason, openBrowser, sharedBrowserServer } from '../../support/console/browser.ts'
-import { findDialog, openAsOperator, signUp, waitForToast } from '../../support/console/console-steps.ts'
+import { browserSkipReason, sharedBrowserServer } from '../../support/console/browser.ts'
+import {
+  findDialog,
+  openAsNewCustomer,
+  openAsOperator,
+  waitForToast,
+} from '../../support/console/console-steps.ts'
+import { payByCard } from '../../support/console/recharge-steps.ts'
 import { settingsOf } from '../../support/payments/providers.ts'
 import { StripeServer } from '../../support/payments/stripe-server.ts'
 import { Account, chatRequest } from '../../support/server/account.ts'
@@ -19,25 +24,6 @@ const testServer = await sharedBrowserServer({
   env: { ...settingsOf([stripe]), NODE_OPTIONS: `--import=${preload}` },
 })
 const hour = 3_600_000
-
-/** Pays 30 by card and saves it; resolves to the customer’s account. */
-async function payAndSaveCard(page: Page): Promise<string> {
-  // The scripted provider has no page of its own.
-  await page.route(/checkout\.stripe\.com/, (route) =>
-    route.fulfill({ contentType: 'text/html', body: '<h1>Checkout</h1>' }),
-  )
-  await page.getByLabel('Other amount').fill('30')
-  await page.getByLabel('Save this card for automatic recharge').check()
-  await page.getByRole('button', { name: 'Pay', exact: true }).click()
-  await page.getByRole('heading', { name: 'Checkout' }).waitFor()
-  const { data } = await testServer().admin<List<{ id: string; account: string }>>('GET', '/orders?limit=1')
-  assert.ok(data[0])
-  stripe.pay(data[0].id)
-  await page.goto(`${testServer().url}/console/billing/orders/${data[0].id}`)
-  await page.getByRole('button', { name: 'I have paid: check now' }).click()
-  await page.getByText('Payment received').waitFor()
-  return data[0].account
-}
 
 async function spend(account: Account): Promise<void> {
   const upstream = await testServer().upstream(respondWith('Hello!', { input: 10, output: 10 }))
@@ -57,22 +43,18 @@ async function agree(page: Page): Promise<void> {
   await button.click()
 }
 
-async function openCustomer(t: TestContext) {
-  const browser = await openBrowser(t, testServer().url)
-  await signUp(browser, 'saved-card@example.com')
-  await browser.open('/billing/recharge')
-  return browser
-}
-
 describe('Automatic recharge in a browser', () => {
   test(
     'Card – is declined and says why, then works; an operator switches off',
     { skip: browserSkipReason },
     async (t) => {
-      const { page, open } = await openCustomer(t)
+      const { page, open } = await openAsNewCustomer(t, testServer(), 'saved-card@example.com')
+      await open('/billing/recharge')
       await agree(page)
       await waitForToast(page, 'Waiting for a card')
-      const account = new Account(testServer(), await payAndSaveCard(page))
+      await page.getByLabel('Save this card for automatic recharge').check()
+      const paid = await payByCard(page, testServer(), stripe)
+      const account = new Account(testServer(), paid.account)
       await open('/billing/recharge')
       const section = page.getByRole('region', { name: 'Automatic recharge' })
       await section.getByText('ending in 4242').waitFor()

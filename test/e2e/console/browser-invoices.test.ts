@@ -5,41 +5,36 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { browserSkipReason, openBrowser, sharedBrowserServer } from '../../support/console/browser.ts'
+import { browserSkipReason, sharedBrowserServer } from '../../support/console/browser.ts'
 import {
   chooseAction,
   findDialog,
   goToPage,
+  openAsNewCustomer,
   openAsOperator,
-  signUp,
   waitForToast,
 } from '../../support/console/console-steps.ts'
+import {
+  approveRefund,
+  bankTransfers,
+  goToRecharge,
+  orderRecharge,
+  requestRefund,
+} from '../../support/console/recharge-steps.ts'
 
 const skip = { skip: browserSkipReason }
-const testServer = await sharedBrowserServer({
-  env: {
-    BANK_TRANSFER: 'Sluice Ltd, Bank of Examples, 6222 0000 1234 5678',
-    BANK_ACCOUNT: '6222000012345678',
-  },
-})
+const testServer = await sharedBrowserServer({ env: bankTransfers })
 
 const pdf = Buffer.from('%PDF-1.7\nan invoice\n')
 const number = '26112000000000000001'
 
 /** Recharges by bank transfer, which has arrived; resolves on the page of the order. */
-async function recharge(page: Page, amount: string): Promise<string> {
-  await goToPage(page, 'Billing')
-  await page.getByRole('button', { name: 'Recharge' }).click()
-  await page.getByRole('radio', { name: 'Bank transfer' }).check()
-  await page.getByLabel('Other amount').fill(amount)
-  await page.getByText('Credit', { exact: true }).waitFor()
-  await page.getByRole('button', { name: 'Pay', exact: true }).click()
-  await page.waitForURL(/\/billing\/orders\/S/)
-  const id = /S[0-9A-Z]{26}/.exec(page.url())?.[0] ?? ''
+async function recharge(page: Page, amount: string): Promise<void> {
+  await goToRecharge(page)
+  const id = await orderRecharge(page, 'Bank transfer', amount)
   const transfer = { received: amount, transaction: `T-${id}`, date: '2026-11-28' }
   await testServer().admin('POST', `/orders/${id}/confirm`, transfer)
   await page.getByText('Payment received').waitFor()
-  return id
 }
 
 async function downloadFrom(page: Page, name: RegExp): Promise<Buffer> {
@@ -52,7 +47,7 @@ async function downloadFrom(page: Page, name: RegExp): Promise<Buffer> {
 
 describe('Receipts and invoices in a browser', () => {
   test('Receipt – is shown, printed without the console around it, and downloaded', skip, async (t) => {
-    const { page } = await openAsNewCustomer(t, 'receipt@example.com')
+    const { page } = await openAsNewCustomer(t, testServer(), 'receipt@example.com')
     await recharge(page, '100')
     await page.getByRole('link', { name: 'Receipt' }).click()
     await page.getByRole('heading', { name: 'Receipt' }).waitFor()
@@ -67,7 +62,7 @@ describe('Receipts and invoices in a browser', () => {
   })
 
   test('Invoice – is requested, issued with a file, and downloaded; a refund waits', skip, async (t) => {
-    const { page } = await openAsNewCustomer(t, 'invoice@example.com')
+    const { page } = await openAsNewCustomer(t, testServer(), 'invoice@example.com')
     await recharge(page, '80')
     await goToPage(page, 'Billing')
     await page.getByRole('button', { name: 'Invoices' }).click()
@@ -102,12 +97,8 @@ describe('Receipts and invoices in a browser', () => {
     await page.reload()
     await page.getByText(number).waitFor()
     assert.deepEqual(await downloadFrom(page, /Download/), pdf)
-    await goToPage(page, 'Billing')
-    await chooseAction(page, page.getByRole('row').filter({ hasText: 'Bank transfer' }), 'Request refund')
-    const refund = findDialog(page, 'Request a refund')
-    await refund.getByLabel('Amount to refund').fill('40')
-    await refund.getByLabel('Reason').fill('Too much')
-    await refund.getByRole('button', { name: 'Request refund' }).click()
+    const refund = { amount: '40', reason: 'Too much' }
+    await requestRefund(page, { method: 'Bank transfer', refundable: '¥80.00', ...refund })
     await page.getByText('Invoiced: the credit note comes first').waitFor()
 
     await chooseAction(operator.page, row, 'Reverse')
@@ -116,17 +107,12 @@ describe('Receipts and invoices in a browser', () => {
     await reverse.getByRole('button', { name: 'Reverse' }).click()
     await waitForToast(operator.page, 'Invoice reversed')
     await goToPage(operator.page, 'Payments')
-    await chooseAction(
-      operator.page,
-      operator.page.getByRole('row').filter({ hasText: 'Too much' }),
-      'Approve',
-    )
-    await findDialog(operator.page).getByRole('button', { name: 'Approve' }).click()
+    await approveRefund(operator.page, refund.reason)
     await operator.page.getByText('On its way').waitFor()
   })
 
   test('Statement – prints with its kinds of credits, and is downloaded', skip, async (t) => {
-    const { page } = await openAsNewCustomer(t, 'statement@example.com')
+    const { page } = await openAsNewCustomer(t, testServer(), 'statement@example.com')
     await recharge(page, '60')
     await goToPage(page, 'Billing')
     await page.locator('a.tag').first().click()
@@ -136,9 +122,3 @@ describe('Receipts and invoices in a browser', () => {
     assert.match((await downloadFrom(page, /CSV/)).toString(), /opening,,0,CNY/)
   })
 })
-
-async function openAsNewCustomer(t: Parameters<typeof openBrowser>[0], email: string) {
-  const browser = await openBrowser(t, testServer().url)
-  await signUp(browser, email)
-  return browser
-}

@@ -6,19 +6,15 @@ import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import type { PaymentOrder } from '../../../src/http/api/payment-orders.ts'
 import type { List } from '../../support/client/admin-api.ts'
-import {
-  browserSkipReason,
-  openBrowser,
-  sharedBrowserServer,
-  type BrowserSession,
-} from '../../support/console/browser.ts'
+import { browserSkipReason, sharedBrowserServer, type BrowserSession } from '../../support/console/browser.ts'
 import {
   chooseAction,
   findDialog,
+  openAsNewCustomer,
   openAsOperator,
-  signUp,
   waitForToast,
 } from '../../support/console/console-steps.ts'
+import { bankTransfers } from '../../support/console/recharge-steps.ts'
 import { checkAllViews, findEnglishTexts, inTwoBrowsers, setView } from '../../support/console/page-checks.ts'
 import { deliverNotice } from '../../support/payments/scripted-provider.ts'
 import { settingsOf, startProvider } from '../../support/payments/providers.ts'
@@ -31,8 +27,7 @@ const testServer = await sharedBrowserServer({
   env: {
     ...settingsOf([stripe]),
     STRIPE_CURRENCY: 'USD',
-    BANK_TRANSFER: 'Sluice Ltd, Bank of Examples, 6222 0000 1234 5678',
-    BANK_ACCOUNT: '6222000012345678',
+    ...bankTransfers,
   },
 })
 let account: Account | undefined
@@ -156,8 +151,7 @@ describe('Payment operations in a browser', () => {
     await row.getByText('From ¥50.00: 5%, at most ¥20.00').waitFor()
     await row.getByText('From ¥1,000.00: ¥80.00').waitFor()
 
-    const customer = await openBrowser(t, testServer().url)
-    await signUp(customer, 'bonus@example.com')
+    const customer = await openAsNewCustomer(t, testServer(), 'bonus@example.com')
     await customer.open('/billing/recharge')
     await customer.page.getByText('From ¥50.00: 5%, at most ¥20.00').waitFor()
     await customer.page.getByText('You can still get ¥50.00.').waitFor()

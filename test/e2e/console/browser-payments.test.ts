@@ -10,10 +10,20 @@ import {
   chooseAction,
   findDialog,
   goToPage,
+  openAsNewCustomer,
   openAsOperator,
   signUp,
   waitForToast,
 } from '../../support/console/console-steps.ts'
+import {
+  approveRefund,
+  bankTransfers,
+  checkPayment,
+  goToRecharge,
+  orderRecharge,
+  payByCard,
+  requestRefund,
+} from '../../support/console/recharge-steps.ts'
 import { deliverNotice, type ScriptedProvider } from '../../support/payments/scripted-provider.ts'
 import { settingsOf, startProvider } from '../../support/payments/providers.ts'
 
@@ -28,8 +38,7 @@ after(() => Promise.all(providers.map((provider) => provider[Symbol.asyncDispose
 const testServer = await sharedBrowserServer({
   env: {
     ...settingsOf(providers),
-    BANK_TRANSFER: 'Sluice Ltd, Bank of Examples, 6222 0000 1234 5678',
-    BANK_ACCOUNT: '6222000012345678',
+    ...bankTransfers,
     PAYMENT_FEES: 'epay:1%',
     REFERRAL_REWARD_REFERRER: '20',
     REFERRAL_REWARD_INVITED: '10% max 5',
@@ -38,22 +47,9 @@ const testServer = await sharedBrowserServer({
 
 /** Opens the recharge page as a new customer. */
 async function openRecharge(t: TestContext, email: string): Promise<Page> {
-  const browser = await openBrowser(t, testServer().url)
-  await signUp(browser, email)
-  await browser.open('/billing')
-  await browser.page.getByRole('button', { name: 'Recharge' }).click()
-  await browser.page.getByRole('heading', { name: 'Recharge', exact: true }).waitFor()
-  return browser.page
-}
-
-/** Orders an amount; resolves to the order's id when its page is shown. */
-async function order(page: Page, method: string, amount: string): Promise<string> {
-  await page.getByRole('radio', { name: method }).check()
-  await page.getByLabel('Other amount').fill(amount)
-  await page.getByText('Credit', { exact: true }).waitFor()
-  await page.getByRole('button', { name: 'Pay', exact: true }).click()
-  await page.waitForURL(/\/billing\/orders\/S/)
-  return /S[0-9A-Z]{26}/.exec(page.url())?.[0] ?? ''
+  const { page } = await openAsNewCustomer(t, testServer(), email)
+  await goToRecharge(page)
+  return page
 }
 
 const isPaid = (page: Page): Promise<void> => page.getByText('Payment received').waitFor()
@@ -61,11 +57,10 @@ const isPaid = (page: Page): Promise<void> => page.getByText('Payment received')
 describe('Payments in a browser', () => {
   test('QR code – is paid, found by a check, and the balance is there', skip, async (t) => {
     const page = await openRecharge(t, 'qr@example.com')
-    const id = await order(page, 'Alipay', '20')
+    const id = await orderRecharge(page, 'Alipay', '20')
     await page.getByRole('img', { name: 'Scan the code to pay' }).waitFor()
     alipay.pay(id)
-    await page.getByRole('button', { name: 'I have paid: check now' }).click()
-    await isPaid(page)
+    await checkPayment(page)
     await page.getByText('¥20.00 were added to your balance.').waitFor()
     await goToPage(page, 'Billing')
     await page.getByRole('row').filter({ hasText: 'Paid' }).getByText('¥20.00').first().waitFor()
@@ -73,7 +68,7 @@ describe('Payments in a browser', () => {
 
   test('Order – is found again in the list, and its page sees the payment by itself', skip, async (t) => {
     const page = await openRecharge(t, 'back@example.com')
-    const id = await order(page, 'Online payment', '50')
+    const id = await orderRecharge(page, 'Online payment', '50')
     await page.getByText('¥0.50').first().waitFor()
     await goToPage(page, 'Billing')
     await page.getByRole('row').filter({ hasText: 'Awaiting payment' }).getByRole('link').click()
@@ -86,7 +81,7 @@ describe('Payments in a browser', () => {
 
   test('Canceled order – can no longer be paid, and is credited if it is', skip, async (t) => {
     const page = await openRecharge(t, 'cancel@example.com')
-    const id = await order(page, 'Alipay', '10')
+    const id = await orderRecharge(page, 'Alipay', '10')
     await page.getByRole('button', { name: 'Cancel order' }).click()
     await page.getByText('This order can no longer be paid').waitFor()
     alipay.pay(id)
@@ -97,26 +92,12 @@ describe('Payments in a browser', () => {
 
   test('Hosted page – is opened at once, and the order is paid when the payer returns', skip, async (t) => {
     const page = await openRecharge(t, 'card@example.com')
-    // The scripted provider has no page of its own.
-    await page.route(/checkout\.stripe\.com|\/pay\//, (route) =>
-      route.fulfill({ contentType: 'text/html', body: '<h1>Checkout</h1>' }),
-    )
-    await page.getByRole('radio', { name: 'Card (Stripe)' }).check()
-    await page.getByLabel('Other amount').fill('30')
-    await page.getByText('Credit', { exact: true }).waitFor()
-    await page.getByRole('button', { name: 'Pay', exact: true }).click()
-    await page.getByRole('heading', { name: 'Checkout' }).waitFor()
-    const { data } = await testServer().admin<List>('GET', '/orders?method=stripe')
-    const id = String(data[0]?.['id'])
-    stripe.pay(id)
-    await page.goto(`${testServer().url}/console/billing/orders/${id}`)
-    await page.getByRole('button', { name: 'I have paid: check now' }).click()
-    await isPaid(page)
+    await payByCard(page, testServer(), stripe)
   })
 
   test('Bank transfer – is confirmed by an operator, and refunded by another transfer', skip, async (t) => {
     const page = await openRecharge(t, 'bank@example.com')
-    const id = await order(page, 'Bank transfer', '100')
+    const id = await orderRecharge(page, 'Bank transfer', '100')
     await page.getByText('6222 0000 1234 5678').waitFor()
     const operator = await openAsOperator(t, testServer())
     await operator.open(`/operator/payments?confirm=${id}`)
@@ -126,20 +107,11 @@ describe('Payments in a browser', () => {
     await dialog.getByRole('button', { name: 'Confirm transfer' }).click()
     await waitForToast(operator.page, 'Transfer recorded')
     await isPaid(page)
-    await goToPage(page, 'Billing')
-    await chooseAction(page, page.getByRole('row').filter({ hasText: 'Bank transfer' }), 'Request refund')
-    const request = findDialog(page, 'Request a refund')
-    await request.getByLabel('Amount to refund').fill('40')
-    await request.getByLabel('Reason').fill('Too much')
-    await request.getByRole('button', { name: 'Request refund' }).click()
+    const refund = { amount: '40', reason: 'Too much' }
+    await requestRefund(page, { method: 'Bank transfer', refundable: '¥100.00', ...refund })
     await page.getByText('Awaiting approval').waitFor()
     await operator.open('/operator/payments')
-    await chooseAction(
-      operator.page,
-      operator.page.getByRole('row').filter({ hasText: 'Too much' }),
-      'Approve',
-    )
-    await findDialog(operator.page).getByRole('button', { name: 'Approve' }).click()
+    await approveRefund(operator.page, refund.reason)
     await operator.page.getByText('On its way').waitFor()
     await chooseAction(
       operator.page,
@@ -155,8 +127,7 @@ describe('Payments in a browser', () => {
   })
 
   test('Referral – its link leads to the sign-up, and an operator can refuse it', skip, async (t) => {
-    const inviter = await openBrowser(t, testServer().url)
-    await signUp(inviter, 'inviter@example.com')
+    const inviter = await openAsNewCustomer(t, testServer(), 'inviter@example.com')
     await inviter.open('/billing')
     const section = inviter.page.getByRole('region', { name: 'Referrals' })
     await section

@@ -4,20 +4,20 @@
 import assert from 'node:assert/strict'
 import { after, describe, test, type TestContext } from 'node:test'
 import type { List } from '../../support/client/admin-api.ts'
+import { browserSkipReason, sharedBrowserServer, type BrowserSession } from '../../support/console/browser.ts'
 import {
-  browserSkipReason,
-  openBrowser,
-  sharedBrowserServer,
-  type BrowserSession,
-} from '../../support/console/browser.ts'
-import {
-  chooseAction,
-  findDialog,
   findFigure,
   goToPage,
+  openAsNewCustomer,
   openAsOperator,
-  signUp,
 } from '../../support/console/console-steps.ts'
+import {
+  approveRefund,
+  checkPayment,
+  orderRecharge,
+  requestRefund,
+  waitForOrder,
+} from '../../support/console/recharge-steps.ts'
 import { deliverNotice } from '../../support/payments/scripted-provider.ts'
 import { settingsOf, startProvider } from '../../support/payments/providers.ts'
 import { executeSql } from '../../support/server/database-access.ts'
@@ -33,25 +33,11 @@ async function orderByQr(
   email: string,
   amount: string,
 ): Promise<readonly [BrowserSession, string]> {
-  const browser = await openBrowser(t, testServer().url)
-  const { page } = browser
-  await signUp(browser, email)
+  const browser = await openAsNewCustomer(t, testServer(), email)
   await browser.open('/billing/recharge')
-  await page.getByRole('radio', { name: 'WeChat Pay' }).check()
-  await page.getByLabel('Other amount').fill(amount)
-  await page.getByText('Credit', { exact: true }).waitFor()
-  await page.getByRole('button', { name: 'Pay', exact: true }).click()
-  return [browser, await waitForCode(browser)]
-}
-
-/** The id of the order whose code is shown. */
-async function waitForCode({ page }: BrowserSession, except = ''): Promise<string> {
-  const id = (): string => /S[0-9A-Z]{26}/.exec(page.url())?.[0] ?? ''
-  await page.waitForURL(
-    (url) => /\/billing\/orders\/S/.test(url.href) && (except === '' || !url.href.includes(except)),
-  )
-  await page.getByRole('img', { name: 'Scan the code to pay' }).waitFor()
-  return id()
+  const id = await orderRecharge(browser.page, 'WeChat Pay', amount)
+  await browser.page.getByRole('img', { name: 'Scan the code to pay' }).waitFor()
+  return [browser, id]
 }
 
 describe('WeChat Pay in a browser', () => {
@@ -65,23 +51,13 @@ describe('WeChat Pay in a browser', () => {
     await goToPage(page, 'Billing')
     const balance = findFigure(page, 'Balance').locator('strong')
     assert.equal(await balance.textContent(), '¥20.00')
-    await chooseAction(page, page.getByRole('row').filter({ hasText: 'WeChat Pay' }), 'Request refund')
-    const request = findDialog(page, 'Request a refund')
-    await request.getByText('Up to ¥20.00 can go back').waitFor()
-    await request.getByLabel('Amount to refund').fill('5')
-    await request.getByLabel('Reason').fill('Ordered too much')
-    await request.getByRole('button', { name: 'Request refund' }).click()
+    const refund = { amount: '5', reason: 'Ordered too much' }
+    await requestRefund(page, { method: 'WeChat Pay', refundable: '¥20.00', ...refund })
     await page.getByText('Awaiting approval').waitFor()
     const operator = await openAsOperator(t, testServer())
     await operator.open('/operator/payments')
-    const refunds = operator.page.getByRole('table', { name: 'Refunds' })
-    await chooseAction(
-      operator.page,
-      refunds.getByRole('row').filter({ hasText: 'Ordered too much' }),
-      'Approve',
-    )
-    await findDialog(operator.page).getByRole('button', { name: 'Approve' }).click()
-    await refunds.getByText('Refunded').waitFor()
+    await approveRefund(operator.page, refund.reason)
+    await operator.page.getByRole('table', { name: 'Refunds' }).getByText('Refunded').waitFor()
     await browser.open('/billing')
     await page.getByRole('table', { name: 'Refunds' }).getByText('Refunded').waitFor()
     assert.equal(await balance.textContent(), '¥15.00')
@@ -94,17 +70,18 @@ describe('WeChat Pay in a browser', () => {
     await executeSql(testServer().relay, `update payment_orders set expires_at = 1 where id = '${old}'`)
     await page.getByText('This order can no longer be paid').waitFor()
     await page.getByRole('button', { name: 'New order' }).click()
-    const next = await waitForCode(browser, old)
+    const next = await waitForOrder(page, old)
+    await page.getByRole('img', { name: 'Scan the code to pay' }).waitFor()
     await page.goBack()
     await page.getByRole('button', { name: 'New order' }).click()
-    assert.equal(await waitForCode(browser, old), next, 'a second click makes no second order')
+    assert.equal(await waitForOrder(page, old), next, 'a second click makes no second order')
     wechat.pay(old)
     await deliverNotice(testServer().url, 'wechat', wechat.notice(old))
     await browser.open(`/billing/orders/${old}`)
     await page.getByText('¥30.00 were added to your balance.').waitFor()
     await browser.open(`/billing/orders/${next}`)
     wechat.pay(next)
-    await page.getByRole('button', { name: 'I have paid: check now' }).click()
+    await checkPayment(page)
     await page.getByText('¥30.00 were added to your balance.').waitFor()
     const { data } = await testServer().admin<List>('GET', `/orders?q=${next}`)
     const orders = await testServer().admin<List>('GET', `/orders?account=${String(data[0]?.['account'])}`)

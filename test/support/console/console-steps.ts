@@ -57,6 +57,17 @@ export async function signUp(
   await waitUntilSignedIn(page)
 }
 
+/** Opens a browser that is signed in as a new customer. */
+export async function openAsNewCustomer(
+  t: TestContext,
+  server: TestServer,
+  email: string,
+): Promise<BrowserSession> {
+  const browser = await openBrowser(t, server.url)
+  await signUp(browser, email)
+  return browser
+}
+
 export async function enterPassword(
   { page }: BrowserSession,
   email: string,
