@@ -13,11 +13,9 @@ import {
   RequestInvoiceForm,
 } from '../../components/forms/invoice-forms.tsx'
 import { Page, Section } from '../../components/layout/page.tsx'
-import { InvoiceBuyer, InvoiceNumber, InvoiceState } from '../../components/tables/invoice-cells.tsx'
-import { PaidAmount } from '../../components/tables/payment-cells.tsx'
+import { InvoiceTable } from '../../components/tables/invoice-table.tsx'
 import { RowMenu } from '../../components/tables/row-menu.tsx'
 import { Table } from '../../components/tables/table.tsx'
-import { LogTime } from '../../components/tables/time-cells.tsx'
 import { useMessages } from '../../locales/messages.ts'
 
 const route = getRouteApi('/shell/billing/invoices')
@@ -41,20 +39,7 @@ export function Invoices() {
         limit={25}
         empty={<EmptyState title={t.noInvoices}>{t.noInvoicesLead}</EmptyState>}
       >
-        {(invoices) => (
-          <Table
-            label={t.title}
-            rows={invoices}
-            rowId={({ id }) => id}
-            columns={[
-              { header: t.time, cell: ({ created_at: at }) => <LogTime at={at} /> },
-              { header: t.buyer, primary: true, cell: (invoice) => <InvoiceBuyer invoice={invoice} /> },
-              { header: t.amount, numeric: true, cell: (invoice) => <PaidAmount {...invoice} /> },
-              { header: t.number, cell: (invoice) => <InvoiceNumber invoice={invoice} path={path} /> },
-              { header: t.state, cell: (invoice) => <InvoiceState invoice={invoice} /> },
-            ]}
-          />
-        )}
+        {(invoices) => <InvoiceTable invoices={invoices} path={path} />}
       </PagedList>
       <Section
         title={t.titles}
