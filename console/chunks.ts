@@ -24,7 +24,7 @@ export async function loadChunk<Chunk>(load: () => Promise<Chunk>): Promise<Chun
 export const lazyPage: typeof lazyRouteComponent = (load, name) =>
   lazyRouteComponent(() => loadChunk(load), name)
 
-/** Whether the server answers; any error of a proxy in front of it means no. */
+/** Whether the server responds; any error of a proxy in front of it means no. */
 async function isServerReachable(): Promise<boolean> {
   return fetch('/api/console/session', { cache: 'no-store' }).then(
     (response) => response.ok,
@@ -47,7 +47,7 @@ export function reload(): void {
 }
 
 /**
- * Reloads the page as soon as the server answers, unless it was reloaded a moment ago. `onChecked` gets the result of each check.
+ * Reloads the page as soon as the server responds, unless it was reloaded a moment ago. `onChecked` gets the result of each check.
  * Returns a function that stops checking.
  */
 export function reloadWhenReachable(onChecked: (isReachable: boolean) => void): () => void {

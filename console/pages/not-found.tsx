@@ -18,7 +18,7 @@ export function NotFound() {
   )
 }
 
-/** The server is unreachable, or a part of the console no longer exists: the page reloads once the server answers. */
+/** The server is unreachable, or a part of the console no longer exists: the page reloads once the server responds. */
 function UnavailablePage() {
   const { offline } = useMessages('auth')
   const [isReachable, setReachable] = useState<boolean | null>(null)

@@ -34,7 +34,7 @@ export async function receiveNotice(
 ): Promise<Response> {
   const { method } = request
   if (method !== 'GET' && method !== 'POST') throw apiError('method_not_allowed')
-  const answer = await ctx.payments.receiveNotice(name, {
+  const { status, contentType, body } = await ctx.payments.receiveNotice(name, {
     method,
     query: new URL(request.url).search.slice(1),
     headers: new Map(request.headers),
@@ -42,6 +42,5 @@ export async function receiveNotice(
     receivedAt: Date.now(),
     address,
   })
-  const { status, contentType, body } = answer
   return new Response(status === 204 ? null : body, { status, headers: { 'content-type': contentType } })
 }

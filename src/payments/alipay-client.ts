@@ -1,6 +1,6 @@
 /** Calls of Alipay's gateway: each is signed, and no response counts before its signature was verified. */
 import { ProviderError } from './payment-method.ts'
-import { isSignedBy, signedText, signText, splitAnswer, type AlipayAnswer } from './alipay-signature.ts'
+import { isSignedBy, signedText, signText, splitResponse, type AlipayResponse } from './alipay-signature.ts'
 import type { AlipaySettings } from './alipay-settings.ts'
 import type { PaymentMethodDeps } from './method-deps.ts'
 
@@ -69,10 +69,10 @@ export class AlipayClient {
     })
     if (response.status !== 200)
       throw new ProviderError(`Alipay responded to ${method} with ${response.status}.`)
-    return readResult(method, this.#verified(method, splitAnswer(response.body, method)))
+    return readResult(method, this.#verified(method, splitResponse(response.body, method)))
   }
 
-  #verified(method: string, response: AlipayAnswer | null): Buffer {
+  #verified(method: string, response: AlipayResponse | null): Buffer {
     if (response === null) throw new ProviderError(`The response of Alipay to ${method} is no JSON object.`)
     const { content, signature, certificate } = response
     if (content === null || signature === '')

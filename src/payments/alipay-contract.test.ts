@@ -15,7 +15,7 @@ const contract: MethodContract = {
   billsNameRefunds: true,
   // Alipay repeats notices for a day, and gives them no time that could be too old.
   noticeFaults: ['wrong-key', 'no-signature', 'altered-body', 'repeated-field'],
-  noticeAnswers: {
+  noticeResponses: {
     accepted: { status: 200, body: /^success$/ },
     retry: { status: 503, body: /^fail$/ },
     forged: { status: 400, body: /^fail$/ },

@@ -5,13 +5,13 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 
 import { parseNotice } from './alipay-notices.ts'
-import { isSignedBy, signedText, signText, splitAnswer } from './alipay-signature.ts'
+import { isSignedBy, signedText, signText, splitResponse } from './alipay-signature.ts'
 
 const sha256 = (text: string | Buffer): string => createHash('sha256').update(text).digest('hex')
 const own = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const other = generateKeyPairSync('rsa', { modulusLength: 2048 })
 
-const queryAnswer = String.raw`{"alipay_trade_query_response":{"code":"10000","msg":"Success","out_trade_no":"S20261130A1","total_amount":"10.00","trade_status":"TRADE_SUCCESS"},"sign":"c2lnbmF0dXJl"}`
+const queryResponse = String.raw`{"alipay_trade_query_response":{"code":"10000","msg":"Success","out_trade_no":"S20261130A1","total_amount":"10.00","trade_status":"TRADE_SUCCESS"},"sign":"c2lnbmF0dXJl"}`
 
 describe('Alipay signatures', () => {
   test('request – the text that is signed is the one of the vector', () => {
@@ -49,30 +49,30 @@ describe('Alipay signatures', () => {
   })
 
   test('response – the bytes that are signed are those of the vector', () => {
-    const { content, signature } = splitAnswer(Buffer.from(queryAnswer), 'alipay.trade.query') ?? {}
+    const { content, signature } = splitResponse(Buffer.from(queryResponse), 'alipay.trade.query') ?? {}
     assert.equal(sha256(content ?? ''), 'dd0ca62ffa1e1ccab571a3c1fa954aa1f1e8a0efb772d4d73af2c12582999fd8')
     assert.equal(signature, 'c2lnbmF0dXJl')
   })
 
   test('response – spaces, escapes and braces in texts stay as received', () => {
     const inner = String.raw`{ "qr_code":"https:\/\/qr.alipay.com\/}{\"" , "n":{"a":[{}]} }`
-    for (const answer of [
+    for (const response of [
       `{"sign":"s","alipay_trade_precreate_response":${inner}}`,
       `{ "alipay_trade_precreate_response" : ${inner} ,\n"sign":"s","alipay_cert_sn":"c"}`,
     ])
-      assert.equal(splitAnswer(Buffer.from(answer), 'alipay.trade.precreate')?.content?.toString(), inner)
+      assert.equal(splitResponse(Buffer.from(response), 'alipay.trade.precreate')?.content?.toString(), inner)
   })
 
   test('response – what two parsers could read differently is none', () => {
-    for (const answer of [
-      `${queryAnswer}{}`,
-      queryAnswer.replace('"sign"', '"alipay_trade_query_response":{},"sign"'),
-      queryAnswer.slice(0, -1),
+    for (const response of [
+      `${queryResponse}{}`,
+      queryResponse.replace('"sign"', '"alipay_trade_query_response":{},"sign"'),
+      queryResponse.slice(0, -1),
       '<html></html>',
       '[]',
       '',
     ])
-      assert.equal(splitAnswer(Buffer.from(answer), 'alipay.trade.query'), null, answer)
+      assert.equal(splitResponse(Buffer.from(response), 'alipay.trade.query'), null, response)
   })
 
   test('notice – values are decoded once, and only well-formed forms are read', () => {

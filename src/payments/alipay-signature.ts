@@ -28,7 +28,7 @@ export function isSignedBy(text: string | Buffer, signature: string, keys: reado
   return bytes.length > 0 && keys.some((key) => verify('sha256', data, key, bytes))
 }
 
-export interface AlipayAnswer {
+export interface AlipayResponse {
   /** What is signed: the bytes of the inner object as received. null: there is none, as in an `error_response`. */
   readonly content: Buffer | null
   /** Empty: unsigned. */
@@ -40,7 +40,7 @@ export interface AlipayAnswer {
 }
 
 /** Takes a response to the API method `method` apart. null: it is not one JSON object with distinct keys. */
-export function splitAnswer(body: Buffer, method: string): AlipayAnswer | null {
+export function splitResponse(body: Buffer, method: string): AlipayResponse | null {
   const scan = scanJsonObject(body)
   if (scan.kind !== 'object') return null
   const find = (key: string): Buffer | null => {

@@ -34,12 +34,12 @@ describe('epay orders', () => {
       ['processing', (row) => ({ ...row, status: 3 })],
     ]
     for (const [state, change] of expected) {
-      provider.orderAnswer = change
+      provider.orderResponse = change
       const reading = open.method.read({ ...order, transaction: null })
       if (state === 'error') await assert.rejects(reading, ProviderError, String(change))
       else assert.equal((await reading).state, state, String(change))
     }
-    provider.orderAnswer = (row) => ({ ...row, status: 2 })
+    provider.orderResponse = (row) => ({ ...row, status: 2 })
     assert.equal((await open.method.read(order)).state, 'paid')
   })
 
@@ -47,7 +47,7 @@ describe('epay orders', () => {
     await using open = await openMethod(version1)
     const order = await paidOrder(open)
     const provider = open.provider as EpayServer
-    provider.orderAnswer = (row) => ({
+    provider.orderResponse = (row) => ({
       ...row,
       trade_no: JSON.rawJSON(String(row['trade_no'])),
       money: JSON.rawJSON('99999999.99'),
@@ -71,8 +71,8 @@ describe('epay orders', () => {
       // No QR code has room for so many bytes.
       [{ code: 1, qrcode: '付'.repeat(1000) }, /submit\.php\?/],
     ]
-    for (const [answer, expected] of cases) {
-      provider.beginAnswer = answer as Record<string, unknown>
+    for (const [response, expected] of cases) {
+      provider.beginResponse = response as Record<string, unknown>
       const begun = await open.method.begin(testOrder(open.method))
       assert.ok(begun.kind === 'begun' && begun.pay.kind !== 'bank')
       assert.match(begun.pay.kind === 'qr' ? begun.pay.qr : begun.pay.url, expected)
@@ -93,7 +93,7 @@ describe('epay orders', () => {
 
   test('version 2 – what cannot be shown is replaced by the page of the site', async () => {
     await using open = await openMethod(version2)
-    ;(open.provider as EpayServer).beginAnswer = { code: 0, pay_type: 'html', pay_info: '<form>' }
+    ;(open.provider as EpayServer).beginResponse = { code: 0, pay_type: 'html', pay_info: '<form>' }
     const begun = await open.method.begin(testOrder(open.method))
     assert.ok(begun.kind === 'begun' && begun.pay.kind === 'redirect')
     assert.match(begun.pay.url, /\/pay\/qrcode\/\d+\/$/)

@@ -25,7 +25,7 @@ const contract: MethodContract = {
   billFaults: { missing: 'error', short: 'error', html: 'error' },
   billsNameRefunds: true,
   noticeFaults: ['wrong-key', 'no-signature', 'old', 'future', 'altered-body', 'repeated-field'],
-  noticeAnswers: {
+  noticeResponses: {
     accepted: { status: 200, body: /^$/ },
     retry: { status: 503, body: /^$/ },
     forged: { status: 400, body: /^$/ },

@@ -22,7 +22,7 @@ const contract: MethodContract = {
   billFaults: { missing: 'not-ready', short: 'error', 'wrong-hash': 'error', html: 'error' },
   billsNameRefunds: true,
   noticeFaults: ['wrong-key', 'no-signature', 'old', 'future', 'altered-body', 'repeated-field'],
-  noticeAnswers: {
+  noticeResponses: {
     accepted: { status: 204, body: /^$/ },
     retry: { status: 503, body: /^\{"code":"FAIL","message":".+"\}$/ },
     forged: { status: 401, body: /^\{"code":"FAIL","message":".+"\}$/ },

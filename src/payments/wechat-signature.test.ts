@@ -24,7 +24,7 @@ const certificates: RequestToSign = {
   body: '',
 }
 
-const answer = {
+const response = {
   seconds: '1722850421',
   nonce: 'd824f2e086d3c1df967785d13fcd22ef',
   body: Buffer.from('{"code_url":"weixin://wxpay/bizpayurl?pr=JyC91EIz1"}'),
@@ -70,11 +70,11 @@ describe('signatures and resources of WeChat Pay', () => {
   })
 
   test('response – the body counts as received', () => {
-    const text = messageText(answer)
+    const text = messageText(response)
     assert.equal(text.length, 97)
     assert.equal(sha256(text), '2f190612debde9369868489ccda12b9b816381eb5632a8abb73bfe80b6dbd5da')
     assert.equal(
-      messageText({ ...answer, body: Buffer.alloc(0) })
+      messageText({ ...response, body: Buffer.alloc(0) })
         .toString()
         .split('\n')[2],
       '',
@@ -82,13 +82,13 @@ describe('signatures and resources of WeChat Pay', () => {
   })
 
   test('response – every changed part makes the signature wrong', () => {
-    const signature = sign('sha256', messageText(answer), merchant.privateKey).toString('base64')
-    const signed = { ...answer, serial: 'A', signature }
+    const signature = sign('sha256', messageText(response), merchant.privateKey).toString('base64')
+    const signed = { ...response, serial: 'A', signature }
     assert.ok(isSignedBy(signed, merchant.publicKey))
     for (const change of [
       { seconds: '1722850422' },
       { nonce: 'd824f2e086d3c1df967785d13fcd22ee' },
-      { body: Buffer.concat([answer.body, Buffer.from('\n')]) },
+      { body: Buffer.concat([response.body, Buffer.from('\n')]) },
       { signature: '' },
     ])
       assert.ok(!isSignedBy({ ...signed, ...change }, merchant.publicKey), JSON.stringify(change))

@@ -30,11 +30,11 @@ client = OpenAI(
     base_url="${baseUrl}",
     api_key=${secret === null ? `os.environ["${keyVariable}"]` : `"${secret}"`},
 )
-answer = client.chat.completions.create(
+response = client.chat.completions.create(
     model="${model}",
     messages=[{"role": "user", "content": "Hello!"}],
 )
-print(answer.choices[0].message.content)`
+print(response.choices[0].message.content)`
     case 'Node.js':
       return `import OpenAI from 'openai'
 
@@ -42,17 +42,17 @@ const client = new OpenAI({
   baseURL: '${baseUrl}',
   apiKey: ${secret === null ? `process.env.${keyVariable}` : `'${secret}'`},
 })
-const answer = await client.chat.completions.create({
+const response = await client.chat.completions.create({
   model: '${model}',
   messages: [{ role: 'user', content: 'Hello!' }],
 })
-console.log(answer.choices[0].message.content)`
+console.log(response.choices[0].message.content)`
     case 'Go':
       return `client := openai.NewClient(
 	option.WithBaseURL("${baseUrl}"),
 	option.WithAPIKey(${secret === null ? `os.Getenv("${keyVariable}")` : `"${secret}"`}),
 )
-answer, err := client.Chat.Completions.New(ctx, openai.ChatCompletionNewParams{
+response, err := client.Chat.Completions.New(ctx, openai.ChatCompletionNewParams{
 	Model:    "${model}",
 	Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("Hello!")},
 })`

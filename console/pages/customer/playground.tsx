@@ -159,11 +159,11 @@ interface ConversationProps {
 /** The chat with one model. A question is sent when its turn is mounted. */
 function Conversation({ model, questions, parameters }: ConversationProps) {
   const t = useMessages('portal').playground
-  const [answers, setAnswers] = useState<readonly string[]>([])
+  const [responses, setResponses] = useState<readonly string[]>([])
   const history: ChatMessage[] = []
   if (parameters.system.trim() !== '') history.push({ role: 'system', content: parameters.system.trim() })
-  for (const [at, answer] of answers.entries()) {
-    history.push({ role: 'user', content: questions[at] ?? '' }, { role: 'assistant', content: answer })
+  for (const [at, response] of responses.entries()) {
+    history.push({ role: 'user', content: questions[at] ?? '' }, { role: 'assistant', content: response })
   }
   return (
     <section className="stack" aria-label={model}>
@@ -175,7 +175,7 @@ function Conversation({ model, questions, parameters }: ConversationProps) {
           text={text}
           parameters={parameters}
           history={history.slice(0, (parameters.system.trim() === '' ? 0 : 1) + at * 2)}
-          onAnswer={(answer) => setAnswers((before) => [...before.slice(0, at), answer])}
+          onResponse={(response) => setResponses((before) => [...before.slice(0, at), response])}
         />
       ))}
     </section>
@@ -187,10 +187,10 @@ interface TurnProps {
   readonly text: string
   readonly parameters: ChatParameters
   readonly history: readonly ChatMessage[]
-  readonly onAnswer: (answer: string) => void
+  readonly onResponse: (response: string) => void
 }
 
-function Turn({ model, text, parameters, history, onAnswer }: TurnProps) {
+function Turn({ model, text, parameters, history, onResponse }: TurnProps) {
   const t = useMessages('portal').playground
   const { platform } = useSession()
   const [streamedText, setStreamedText] = useState('')
@@ -212,7 +212,7 @@ function Turn({ model, text, parameters, history, onAnswer }: TurnProps) {
       onText: setStreamedText,
     })
     setResponse(result)
-    onAnswer(result.text)
+    onResponse(result.text)
     await queryClient.invalidateQueries({ queryKey: ['account'] })
   })
   const hasStarted = useRef(false)

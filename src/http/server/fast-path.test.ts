@@ -65,7 +65,7 @@ describe('fast path', () => {
     assert.equal(servedBy(response), 'fast-path')
   })
 
-  test('pipelined requests – answered in order, also after the fallback to node:http', async (t) => {
+  test('pipelined requests – get their responses in order, also after the fallback to node:http', async (t) => {
     const { port } = await startFastPath(t)
     const client = new RawClient(t, port)
     const get = 'GET /v1/models HTTP/1.1\r\nHost: x\r\n\r\n'
@@ -79,7 +79,7 @@ describe('fast path', () => {
     )
   })
 
-  test('1000 pipelined requests – all answered', async (t) => {
+  test('1000 pipelined requests – all get a response', async (t) => {
     const { port } = await startFastPath(t, (request) => request.respond([]).send(200, [], request.path))
     const client = new RawClient(t, port)
     await client.write(chatRequest('x').repeat(1000))
@@ -122,7 +122,7 @@ describe('fast path', () => {
     )
   })
 
-  test('Expect: 100-continue – answered by node:http', async (t) => {
+  test('Expect: 100-continue – handled by node:http', async (t) => {
     const { port } = await startFastPath(t)
     const client = new RawClient(t, port)
     await client.write(

@@ -24,7 +24,7 @@ export function joinItems(first: Items, second: Items): Items {
   return { text, count: first.count + second.count }
 }
 
-/** The items without the one that asks for a compaction: it is answered, and valid at the end only. */
+/** The items without the one that asks for a compaction: it has had its response, and is valid at the end only. */
 export function withoutTrigger(items: Items): Items {
   if (!items.text.includes(`"${triggerType}"`)) return items
   const parsed = JSON.parse(`[${items.text.toString()}]`) as unknown[]

@@ -2,7 +2,7 @@
 import { parseMinor } from '../../../src/lib/currency.ts'
 import {
   beijingText,
-  NoAnswerError,
+  NoResponseError,
   RefusedCallError,
   yuan,
   type AlipayTrade,
@@ -53,7 +53,7 @@ export const alipayCalls: Readonly<Record<string, AlipayCall>> = {
 
   'alipay.trade.precreate': async (server, content, form) => {
     const { create } = server.faults
-    if (create === 'unreachable') throw new NoAnswerError()
+    if (create === 'unreachable') throw new NoResponseError()
     if (create === 'refused') throw new RefusedCallError('ACQ.TOTAL_FEE_EXCEED')
     if (content['product_code'] !== server.qrProduct) throw new RefusedCallError('ACQ.ACCESS_FORBIDDEN')
     const trade = begin(server, content, form)
@@ -85,7 +85,7 @@ export const alipayCalls: Readonly<Record<string, AlipayCall>> = {
 
   'alipay.trade.close': (server, content) => {
     const { close } = server.faults
-    if (close === 'timeout') throw new NoAnswerError()
+    if (close === 'timeout') throw new NoResponseError()
     const order = field(content, 'out_trade_no')
     if (close === 'says-paid' && server.trades.all.has(order)) server.pay(order)
     const trade = named(server, content)
@@ -102,7 +102,7 @@ export const alipayCalls: Readonly<Record<string, AlipayCall>> = {
     const amountMinor = parseMinor(field(content, 'refund_amount'), 'CNY')
     const state = refund === 'processing' ? refund : 'done'
     const isMoved = server.trades.refund(trade, field(content, 'out_request_no'), amountMinor, state)
-    if (refund === 'timeout') throw new NoAnswerError()
+    if (refund === 'timeout') throw new NoResponseError()
     return { out_trade_no: trade.order, trade_no: trade.transaction, fund_change: isMoved ? 'Y' : 'N' }
   },
 

@@ -11,7 +11,7 @@ import { alipayCalls, type AlipayFields } from './alipay-calls.ts'
 import {
   AlipayTrades,
   beijingText,
-  NoAnswerError,
+  NoResponseError,
   refundedOf,
   RefusedCallError,
   yuan,
@@ -164,11 +164,11 @@ export class AlipayServer implements ScriptedProvider {
         return
       }
       const form = new Map([...url.searchParams, ...new URLSearchParams(await text(request))])
-      const body = await this.#answer(form)
+      const body = await this.#responseTo(form)
       const status = body.startsWith('<h1>502') ? 502 : 200
       response.writeHead(status, { 'content-type': 'text/html;charset=utf-8' }).end(body)
     } catch (error) {
-      if (!(error instanceof NoAnswerError)) throw error
+      if (!(error instanceof NoResponseError)) throw error
       request.socket.destroy()
     }
   }
@@ -181,7 +181,7 @@ export class AlipayServer implements ScriptedProvider {
     response.writeHead(200).end(bill === 'html' ? '<html>Busy</html>' : cut)
   }
 
-  async #answer(form: ReadonlyMap<string, string>): Promise<string> {
+  async #responseTo(form: ReadonlyMap<string, string>): Promise<string> {
     const method = form.get('method') ?? ''
     this.calls.push({ method, form })
     const problem = this.#problemOf(form)
@@ -194,7 +194,7 @@ export class AlipayServer implements ScriptedProvider {
     if (method === 'alipay.trade.page.pay') return '<html>Alipay</html>'
     const { query } = this.faults
     const isQuery = method === 'alipay.trade.query'
-    if (isQuery && query === 'timeout') throw new NoAnswerError()
+    if (isQuery && query === 'timeout') throw new NoResponseError()
     if (isQuery && query === 'html') return '<html>Busy</html>'
     if (isQuery && query === 'server-error') return '<h1>502 Bad Gateway</h1>'
     return this.#signed(nameOf(method), fields, isQuery ? query : undefined)

@@ -26,11 +26,11 @@ export interface AlipayTrade {
   paidAt: number | null
 }
 
-/** An answer of Alipay that refuses a call for reasons of business. */
+/** A response of Alipay that refuses a call for reasons of business. */
 export class RefusedCallError extends Error {}
 
-/** The connection ends without an answer. */
-export class NoAnswerError extends Error {}
+/** The connection ends without a response. */
+export class NoResponseError extends Error {}
 
 export const yuan = (minor: bigint): string => formatMinor(minor, 'CNY')
 

@@ -29,18 +29,18 @@ import type {
 } from './scripted-provider.ts'
 
 type Row = Record<string, unknown>
-/** `lost`: the call was carried out, and its answer is lost. */
-type SiteAnswer = Row | 'lost' | 'html'
+/** `lost`: the call was carried out, and its response is lost. */
+type SiteResponse = Row | 'lost' | 'html'
 
 const notFound = { code: -1, msg: '订单不存在' }
 
 export class EpayServer implements ScriptedProvider {
   readonly method = 'epay'
   faults: ProviderFaults = {}
-  /** Replaces the answer of the next queries of an order. */
-  orderAnswer: ((row: Row) => Row) | null = null
-  /** Replaces what the site answers to an order that begins. */
-  beginAnswer: Row | null = null
+  /** Replaces the response to the next queries of an order. */
+  orderResponse: ((row: Row) => Row) | null = null
+  /** Replaces the response to an order that begins. */
+  beginResponse: Row | null = null
   /** Calls that the site does not have. */
   readonly missing = new Set<string>()
   ignoresPage = false
@@ -145,10 +145,10 @@ export class EpayServer implements ScriptedProvider {
     else if (fault === 'html') response.end('<html>维护中</html>')
     else if (fault === 'server-error') response.writeHead(502).end('{"code":-1,"msg":"订单不存在"}')
     else {
-      const answer = await this.#answer(path, fields)
-      if (answer === 'lost') request.socket.destroy()
-      else if (answer === 'html') response.end('<html>维护中</html>')
-      else response.end(`\uFEFF${JSON.stringify(this.#version === 2 ? this.#signed(answer) : answer)}`)
+      const content = await this.#responseTo(path, fields)
+      if (content === 'lost') request.socket.destroy()
+      else if (content === 'html') response.end('<html>维护中</html>')
+      else response.end(`\uFEFF${JSON.stringify(this.#version === 2 ? this.#signed(content) : content)}`)
     }
   }
 
@@ -163,7 +163,7 @@ export class EpayServer implements ScriptedProvider {
     return { ...dated, sign: rsa(fields, query === 'bad-signature' ? otherKeys : siteKeys), sign_type: 'RSA' }
   }
 
-  async #answer(path: string, fields: Fields): Promise<SiteAnswer> {
+  async #responseTo(path: string, fields: Fields): Promise<SiteResponse> {
     const call = this.#version === 1 ? (fields['act'] ?? path) : path
     if (call !== 'mapi.php' && this.#version === 1) {
       if (fields['pid'] !== pid) return { code: -3, msg: '商户ID不存在' }
@@ -190,7 +190,7 @@ export class EpayServer implements ScriptedProvider {
     }
   }
 
-  async #begin(fields: Fields): Promise<SiteAnswer> {
+  async #begin(fields: Fields): Promise<SiteResponse> {
     const { create } = this.faults
     if (create === 'unreachable') return 'lost'
     const id = fields['out_trade_no'] ?? ''
@@ -205,7 +205,7 @@ export class EpayServer implements ScriptedProvider {
     const pay = this.#version === 1 ? { code: 1, qrcode: qr } : { code: 0, pay_type: 'qrcode', pay_info: qr }
     const isPage = fields['method'] === 'jump'
     const page = { code: 0, pay_type: 'jump', pay_info: `/pay/qrcode/${order.tradeNo}/` }
-    return { ...(isPage ? page : (this.beginAnswer ?? pay)), trade_no: order.tradeNo }
+    return { ...(isPage ? page : (this.beginResponse ?? pay)), trade_no: order.tradeNo }
   }
 
   #row(order: SiteOrder): Row {
@@ -227,17 +227,17 @@ export class EpayServer implements ScriptedProvider {
     }
   }
 
-  #query(id: string): SiteAnswer {
+  #query(id: string): SiteResponse {
     const order = this.state.orders.get(id)
     if (order === undefined) return notFound
     if (this.faults.query === 'flapping') {
       this.faults = {}
       return this.#row({ ...order, paidAt: null })
     }
-    return this.orderAnswer?.(this.#row(order)) ?? this.#row(order)
+    return this.orderResponse?.(this.#row(order)) ?? this.#row(order)
   }
 
-  #close(id: string): SiteAnswer {
+  #close(id: string): SiteResponse {
     const order = this.state.orders.get(id)
     const { close } = this.faults
     if (close === 'timeout') return 'lost'
@@ -248,7 +248,7 @@ export class EpayServer implements ScriptedProvider {
     return { code: 0, msg: '关闭成功' }
   }
 
-  #refund(fields: Fields): SiteAnswer {
+  #refund(fields: Fields): SiteResponse {
     const { refund: fault } = this.faults
     if (fault === 'refused') return { code: -1, msg: '商户余额不足' }
     const { out_trade_no: id = '', out_refund_no: number = '', money = '' } = fields
@@ -268,7 +268,7 @@ export class EpayServer implements ScriptedProvider {
     return { code: isOdd ? 1 : 0, msg: '退款成功！', out_refund_no: number, money }
   }
 
-  #queryRefund(number: string): SiteAnswer {
+  #queryRefund(number: string): SiteResponse {
     const refund = this.state.refunds.get(number)
     if (refund === undefined) return { code: -1, msg: '退款订单不存在' }
     const { id, reference, order, moneyMinor, status } = refund
@@ -282,7 +282,7 @@ export class EpayServer implements ScriptedProvider {
     }
   }
 
-  #list({ page, limit = '50', offset }: Fields): SiteAnswer {
+  #list({ page, limit = '50', offset }: Fields): SiteResponse {
     const { bill } = this.faults
     if (bill === 'missing') return { code: -1, msg: '系统繁忙' }
     if (bill === 'html') return 'html'

@@ -119,11 +119,11 @@ const noticeCases: MethodCases = {
       assert.deepEqual(await open.method.notices?.read(notice), { kind: 'order', order: order.id })
   },
 
-  'each outcome of a notice has an answer that the provider understands': async ({ contract, method }) => {
+  'each outcome of a notice has a response that the provider understands': async ({ contract, method }) => {
     for (const outcome of ['accepted', 'retry', 'forged'] as const) {
-      const answer = method.notices?.answer(outcome)
-      assert.equal(answer?.status, contract.noticeAnswers[outcome].status, outcome)
-      assert.match(answer?.body ?? '', contract.noticeAnswers[outcome].body, outcome)
+      const response = method.notices?.answer(outcome)
+      assert.equal(response?.status, contract.noticeResponses[outcome].status, outcome)
+      assert.match(response?.body ?? '', contract.noticeResponses[outcome].body, outcome)
     }
   },
 }

@@ -45,12 +45,14 @@ export interface MethodContract {
   readonly billFaults: Partial<Record<FaultOf<'bill'>, 'error' | 'not-ready'>>
   readonly billsNameRefunds: boolean
   readonly noticeFaults: readonly NoticeFault[]
-  readonly noticeAnswers: Readonly<Record<NoticeOutcome, { readonly status: number; readonly body: RegExp }>>
+  readonly noticeResponses: Readonly<
+    Record<NoticeOutcome, { readonly status: number; readonly body: RegExp }>
+  >
   /** What a read states about a payment besides its amount. */
   readonly reported: readonly ('currency' | 'merchant')[]
 }
 
-/** What Alipay, WeChat Pay and the second version of epay have alike: numbers of refunds that are ours, and signed answers. */
+/** What Alipay, WeChat Pay and the second version of epay have alike: numbers of refunds that are ours, and signed responses. */
 export const signedContract = {
   createFaults: ['unreachable', 'refused', 'notice-first'],
   queryFaults: ['timeout', 'html', 'unsigned', 'bad-signature', 'server-error', 'flapping'],

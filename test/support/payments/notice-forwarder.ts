@@ -21,18 +21,18 @@ export class NoticeForwarder implements AsyncDisposable {
     return this.#server.url
   }
 
-  /** A relay that does not answer is 503, as behind any proxy. */
+  /** A relay that does not respond is 503, as behind any proxy. */
   async #forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = 'GET', url = '/', headers } = request
     const content = await text(request)
     const passed = Object.entries(headers).filter(([name]) => !connectionHeaders.has(name))
     try {
-      const answer = await fetch(`${this.target()}${url}`, {
+      const relayed = await fetch(`${this.target()}${url}`, {
         method,
         headers: passed.map(([name, value]) => [name, String(value)]),
         body: method === 'GET' ? null : content,
       })
-      response.writeHead(answer.status).end(await answer.text())
+      response.writeHead(relayed.status).end(await relayed.text())
     } catch {
       response.writeHead(503).end()
     }

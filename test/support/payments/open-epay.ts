@@ -10,7 +10,7 @@ const shared = {
   createFaults: ['unreachable', 'refused', 'notice-first'],
   billFaults: { missing: 'error', html: 'error' },
   billsNameRefunds: false,
-  noticeAnswers: {
+  noticeResponses: {
     accepted: { status: 200, body: /^success$/ },
     retry: { status: 503, body: /^fail$/ },
     forged: { status: 400, body: /^fail$/ },

@@ -5,7 +5,7 @@
 import type { MethodName } from '../../../src/payments/payment-method.ts'
 
 export interface ProviderFaults {
-  /** The next calls that begin an order. `notice-first`: paid, with its notice delivered before the answer. */
+  /** The next calls that begin an order. `notice-first`: paid, with its notice delivered before the response. */
   create?: 'unreachable' | 'refused' | 'notice-first'
   /** Reads of orders. `flapping`: unpaid once, then the truth. */
   query?: 'timeout' | 'html' | 'unsigned' | 'bad-signature' | 'server-error' | 'flapping'

@@ -16,7 +16,7 @@ export const secretKey = 'sk_test_scripted'
 export const apiVersion = '2026-10-28.endive'
 const refundStates = { processing: 'pending', abnormal: 'failed', 'odd-code': 'reversed_somehow' } as const
 
-export interface Answer {
+export interface ApiResponse {
   readonly status: number
   readonly body: string
 }
@@ -29,8 +29,8 @@ export interface StripeCall {
   readonly body: string
 }
 
-/** The connection ends without an answer. */
-export class NoAnswerError extends Error {}
+/** The connection ends without a response. */
+export class NoResponseError extends Error {}
 
 export class StripeApi {
   faults: ProviderFaults = {}
@@ -41,29 +41,29 @@ export class StripeApi {
   /** What a restricted key must not read. */
   forbidden: string | null = null
   readonly #state: StripeState
-  readonly #keys = new Map<string, { readonly request: string; readonly answer: Answer }>()
+  readonly #keys = new Map<string, { readonly request: string; readonly response: ApiResponse }>()
   readonly #flapped = new Set<string>()
 
   constructor(state: StripeState) {
     this.#state = state
   }
 
-  /** One answer per idempotency key; another request under the same key is 400. */
-  answer(call: StripeCall): Answer {
+  /** One response per idempotency key; another request under the same key is 400. */
+  respond(call: StripeCall): ApiResponse {
     const { authorization, 'stripe-version': version, 'idempotency-key': key } = call.headers
-    if (authorization !== `Bearer ${secretKey}`) return errorAnswer(401, {})
-    if (version !== apiVersion) return errorAnswer(400, { param: 'stripe-version' })
-    if (call.method === 'GET') return this.#answerNew(call)
-    if (typeof key !== 'string') return errorAnswer(400, { param: 'idempotency-key' })
+    if (authorization !== `Bearer ${secretKey}`) return errorResponse(401, {})
+    if (version !== apiVersion) return errorResponse(400, { param: 'stripe-version' })
+    if (call.method === 'GET') return this.#respondToNew(call)
+    if (typeof key !== 'string') return errorResponse(400, { param: 'idempotency-key' })
     const request = `${call.method} ${call.path} ${call.body}`
     const known = this.#keys.get(key)
     if (known !== undefined) {
-      return known.request === request ? known.answer : errorAnswer(400, { type: 'idempotency_error' })
+      return known.request === request ? known.response : errorResponse(400, { type: 'idempotency_error' })
     }
-    const answer = this.#answerNew(call)
-    // Parameters that are wrong begin nothing, and their answers are not kept.
-    if (answer.status !== 400 && answer.status !== 404) this.#keys.set(key, { request, answer })
-    return answer
+    const response = this.#respondToNew(call)
+    // Parameters that are wrong begin nothing, and their responses are not kept.
+    if (response.status !== 400 && response.status !== 404) this.#keys.set(key, { request, response })
+    return response
   }
 
   /** As after 24 hours. */
@@ -71,7 +71,7 @@ export class StripeApi {
     this.#keys.clear()
   }
 
-  #answerNew(call: StripeCall): Answer {
+  #respondToNew(call: StripeCall): ApiResponse {
     try {
       const result = this.#carryOut(call)
       return typeof result === 'string'
@@ -79,7 +79,7 @@ export class StripeApi {
         : { status: 200, body: JSON.stringify(result) }
     } catch (error) {
       if (!(error instanceof StripeCallError)) throw error
-      return errorAnswer(error.status, error.fields)
+      return errorResponse(error.status, error.fields)
     }
   }
 
@@ -133,7 +133,7 @@ export class StripeApi {
   }
 
   #failCreate(): void {
-    if (this.faults.create === 'unreachable') throw new NoAnswerError()
+    if (this.faults.create === 'unreachable') throw new NoResponseError()
     if (this.faults.create === 'refused') throw new StripeCallError(400, { code: 'amount_too_large' })
   }
 
@@ -144,9 +144,9 @@ export class StripeApi {
 
   #failQuery(): string | null {
     const { query } = this.faults
-    if (query === 'timeout') throw new NoAnswerError()
+    if (query === 'timeout') throw new NoResponseError()
     if (query === 'server-error') throw new StripeCallError(500, { type: 'api_error' })
-    // Stripe signs no answers, so one of somebody else's looks like this.
+    // Stripe signs no responses, so one of somebody else's looks like this.
     return query === undefined || query === 'flapping' ? null : '<html><body>Please log in</body></html>'
   }
 
@@ -161,7 +161,7 @@ export class StripeApi {
   }
 
   #expire(id: string): Json {
-    if (this.faults.close === 'timeout') throw new NoAnswerError()
+    if (this.faults.close === 'timeout') throw new NoResponseError()
     const session = this.#state.session(id)
     if (this.faults.close === 'says-paid') this.#state.pay(session.order)
     this.#state.expire(session)
@@ -194,7 +194,7 @@ export class StripeApi {
   }
 }
 
-function errorAnswer(status: number, error: Json): Answer {
+function errorResponse(status: number, error: Json): ApiResponse {
   return {
     status,
     body: JSON.stringify({ error: { type: 'invalid_request_error', message: 'No.', ...error } }),

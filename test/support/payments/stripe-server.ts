@@ -12,7 +12,7 @@ import type {
   ScriptedNotice,
   ScriptedProvider,
 } from './scripted-provider.ts'
-import { apiVersion, NoAnswerError, secretKey, StripeApi, type StripeCall } from './stripe-api.ts'
+import { apiVersion, NoResponseError, secretKey, StripeApi, type StripeCall } from './stripe-api.ts'
 import { disputeJson, intentJson, refundJson, sessionJson, type Json } from './stripe-objects.ts'
 import { StripeState } from './stripe-state.ts'
 
@@ -144,14 +144,14 @@ export class StripeServer implements ScriptedProvider {
     const call = { method, path, headers, body: await text(request) }
     this.calls.push(call)
     try {
-      const answer = this.api.answer(call)
+      const { status, body } = this.api.respond(call)
       await this.#payFirst(call)
-      if (this.#isLost(call)) throw new NoAnswerError()
-      const type = answer.body.startsWith('<') ? 'text/html' : 'application/json'
-      response.writeHead(answer.status, { 'content-type': type, 'stripe-notice': 'Upgrade now!' })
-      response.end(answer.body)
+      if (this.#isLost(call)) throw new NoResponseError()
+      const type = body.startsWith('<') ? 'text/html' : 'application/json'
+      response.writeHead(status, { 'content-type': type, 'stripe-notice': 'Upgrade now!' })
+      response.end(body)
     } catch (error) {
-      if (!(error instanceof NoAnswerError)) throw error
+      if (!(error instanceof NoResponseError)) throw error
       request.socket.destroy()
     }
   }

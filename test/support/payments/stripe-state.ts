@@ -13,7 +13,7 @@ import {
 } from './stripe-objects.ts'
 import type { GenuinePayment, PaymentChanges } from './scripted-provider.ts'
 
-/** An answer as Stripe's API gives it when it rejects a call. */
+/** A response as Stripe's API gives it when it rejects a call. */
 export class StripeCallError extends Error {
   readonly status: number
   readonly fields: Json

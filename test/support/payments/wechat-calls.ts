@@ -1,4 +1,4 @@
-/** The calls of WeChat Pay's API that a relay makes, as the scripted one answers them. */
+/** The calls of WeChat Pay's API that a relay makes, as the scripted one responds to them. */
 import { createHash } from 'node:crypto'
 
 import { sealResource, type PlatformCertificate } from './wechat-keys.ts'
@@ -6,7 +6,7 @@ import { billOf } from './wechat-bill.ts'
 import {
   appid,
   mchid,
-  NoAnswerError,
+  NoResponseError,
   RefusedCallError,
   type WechatOrder,
   type WechatOrders,
@@ -85,7 +85,7 @@ function listCertificates(server: CalledServer): object {
 
 async function begin(server: CalledServer, { body }: WechatCall): Promise<object> {
   const { create } = server.faults
-  if (create === 'unreachable') throw new NoAnswerError()
+  if (create === 'unreachable') throw new NoResponseError()
   if (create === 'refused') throw new RefusedCallError(403, 'NO_AUTH')
   const order = body as NativeBody
   requireValid(order.appid === appid && order.mchid === mchid)
@@ -108,7 +108,7 @@ async function begin(server: CalledServer, { body }: WechatCall): Promise<object
 function read(server: CalledServer, { url }: WechatCall, name: string): object {
   requireValid(url.searchParams.get('mchid') === mchid)
   const { query } = server.faults
-  if (query === 'timeout') throw new NoAnswerError()
+  if (query === 'timeout') throw new NoResponseError()
   const order = server.book.find(name)
   if (query !== 'flapping') return transactionOf(order)
   server.faults = {}
@@ -139,7 +139,7 @@ export function transactionOf(order: WechatOrder): object {
 
 function close(server: CalledServer, { body }: WechatCall, name: string): null {
   requireValid((body as { mchid?: unknown }).mchid === mchid)
-  if (server.faults.close === 'timeout') throw new NoAnswerError()
+  if (server.faults.close === 'timeout') throw new NoResponseError()
   const order = server.book.find(name)
   if (server.faults.close === 'says-paid') server.pay(name)
   server.book.close(order)
@@ -164,7 +164,7 @@ function refund(server: CalledServer, { body }: WechatCall): object {
     amountMinor: BigInt(amount),
     status: fault === 'processing' || fault === 'abnormal' ? refundStatuses[fault] : 'SUCCESS',
   })
-  if (fault === 'timeout') throw new NoAnswerError()
+  if (fault === 'timeout') throw new NoResponseError()
   return readRefund(server, { method: 'GET', url: new URL(server.url), body: {} }, made.number)
 }
 

@@ -25,7 +25,7 @@ export interface WechatOrder {
   paidAt: number | null
 }
 
-/** An answer of WeChat Pay that refuses a call. */
+/** A response of WeChat Pay that refuses a call. */
 export class RefusedCallError extends Error {
   readonly status: number
 
@@ -35,8 +35,8 @@ export class RefusedCallError extends Error {
   }
 }
 
-/** The connection ends without an answer. */
-export class NoAnswerError extends Error {}
+/** The connection ends without a response. */
+export class NoResponseError extends Error {}
 
 export const mchid = '1900000001'
 export const appid = 'wxd678efh567hg6787'

@@ -22,7 +22,7 @@ import {
   v3Key,
   type PlatformCertificate,
 } from './wechat-keys.ts'
-import { appid, mchid, NoAnswerError, RefusedCallError, WechatOrders } from './wechat-orders.ts'
+import { appid, mchid, NoResponseError, RefusedCallError, WechatOrders } from './wechat-orders.ts'
 
 /** What a merchant has: only the public key, as new ones, only certificates, as old ones, or both. */
 export type WechatMode = 'public-key' | 'certificates' | 'both'
@@ -40,7 +40,7 @@ const publicKeySigner: Signer = { serial: publicKeyId, privateKey: publicKeyPair
 export class WechatServer implements ScriptedProvider {
   readonly method = 'wechat'
   faults: ProviderFaults = {}
-  /** Signs notices, and answers to requests that name no key. */
+  /** Signs notices, and responses to requests that name no key. */
   signer: Signer
   readonly certificates: PlatformCertificate[]
   /** How often the list of certificates was asked for. */
@@ -210,10 +210,10 @@ export class WechatServer implements ScriptedProvider {
         this.lastDownload = request.headers.authorization ?? ''
         return this.#serveBill(url, response)
       }
-      const [status, answer] = await this.#answer(request.method ?? '', url, body)
-      this.#send(request, response, { status, answer, isRead: /out-trade-no\/[^/]+$/.test(url.pathname) })
+      const [status, content] = await this.#responseTo(request.method ?? '', url, body)
+      this.#send(request, response, { status, content, isRead: /out-trade-no\/[^/]+$/.test(url.pathname) })
     } catch (error) {
-      if (!(error instanceof NoAnswerError)) throw error
+      if (!(error instanceof NoResponseError)) throw error
       request.socket.destroy()
     }
   }
@@ -221,7 +221,7 @@ export class WechatServer implements ScriptedProvider {
   #send(
     request: IncomingMessage,
     response: ServerResponse,
-    { status, answer, isRead }: { status: number; answer: string; isRead: boolean },
+    { status, content, isRead }: { status: number; content: string; isRead: boolean },
   ): void {
     const isWrongList = this.signsListsWrong && request.url === '/v3/certificates'
     const readFault = isRead ? this.faults.query : undefined
@@ -230,13 +230,13 @@ export class WechatServer implements ScriptedProvider {
     if (fault === 'server-error') return void response.writeHead(502).end('<h1>502 Bad Gateway</h1>')
     const asked = request.headers['wechatpay-serial']
     const signer = asked === publicKeyId && this.#mode !== 'certificates' ? publicKeySigner : this.signer
-    const signature = fault === 'unsigned' ? {} : this.#signatureOf(answer, { signer, fault })
+    const signature = fault === 'unsigned' ? {} : this.#signatureOf(content, { signer, fault })
     response
       .writeHead(status, { 'content-type': 'application/json; charset=utf-8', ...signature })
-      .end(answer)
+      .end(content)
   }
 
-  async #answer(method: string, url: URL, body: string): Promise<readonly [number, string]> {
+  async #responseTo(method: string, url: URL, body: string): Promise<readonly [number, string]> {
     try {
       if (this.refusal !== null) throw new RefusedCallError(...this.refusal)
       for (const [pattern, call] of wechatCalls) {
@@ -244,8 +244,8 @@ export class WechatServer implements ScriptedProvider {
         if (match === null) continue
         const fields = body === '' ? {} : (JSON.parse(body) as Record<string, unknown>)
         if (body !== '') this.bodies.push(fields)
-        const answer = await call(this, { method, url, body: fields }, match[1] ?? '')
-        return answer === null ? [204, ''] : [200, JSON.stringify(answer)]
+        const content = await call(this, { method, url, body: fields }, match[1] ?? '')
+        return content === null ? [204, ''] : [200, JSON.stringify(content)]
       }
       return [404, '{"code":"NOT_FOUND","message":"…"}']
     } catch (error) {

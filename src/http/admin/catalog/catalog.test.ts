@@ -32,7 +32,7 @@ describe('catalog in the admin API', () => {
     const through = { ...upstream, name: 'two', proxy: 'http://u:pass@proxy.example:8080' }
     const proxied = await expectStatus(adminServer, 201, 'POST', '/upstreams', through)
     assert.equal(proxied['proxy'], 'http://proxy.example:8080/')
-    const answers = [
+    const responses = [
       proxied,
       created,
       await expectStatus(adminServer, 200, 'GET', '/upstreams'),
@@ -40,7 +40,7 @@ describe('catalog in the admin API', () => {
       await expectStatus(adminServer, 200, 'PATCH', '/upstreams/one', { credential: 'sk-another-secret' }),
       await expectStatus(adminServer, 200, 'GET', '/audit'),
     ]
-    for (const answer of answers) assert.doesNotMatch(JSON.stringify(answer), /secret|pass@/)
+    for (const response of responses) assert.doesNotMatch(JSON.stringify(response), /secret|pass@/)
     const live = adminServer.ctx.catalog.upstream(String(created['id']))
     assert.equal(live?.credential, 'sk-another-secret')
   })

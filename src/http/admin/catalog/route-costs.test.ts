@@ -73,9 +73,9 @@ describe('costs of routes', () => {
     const paramOf = async (cost: Fields): Promise<unknown> => {
       const routes = [{ upstream: 'one', model: 'a', cost }]
       const body = { id: 'm', context_tokens: 4096, prices, routes }
-      const { status, body: answer } = await server.call('POST', '/models', body)
+      const { status, body: response } = await server.call('POST', '/models', body)
       assert.equal(status, 400)
-      return ((answer as Fields)['error'] as Fields)['param']
+      return ((response as Fields)['error'] as Fields)['param']
     }
     assert.equal(await paramOf({ input: '0.1' }), 'routes[0].cost.output')
     assert.equal(await paramOf({ input: '-1', output: '1' }), 'routes[0].cost.input')
