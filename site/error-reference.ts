@@ -54,7 +54,7 @@ const explanations: Readonly<Record<ApiErrorCode, readonly [keyof typeof groups,
   ],
   payment_unavailable: [
     'console',
-    'The payment provider gave no answer that can be verified. The order is stored, and a payment is never lost.',
+    'The payment provider gave no response that can be verified. The order is stored, and a payment is never lost.',
     'Repeat the call, with the same `client_key` if it made an order.',
   ],
   invalid_api_key: [

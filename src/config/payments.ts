@@ -30,6 +30,8 @@ const secretText = { ...optionalText, ...secret }
 
 /** A public or private key or certificate: PEM, or base64 without the lines around it. */
 const keyText = { ...secretText, allowed: 'PEM text, or its base64' }
+const certificateText = { ...secretText, allowed: 'PEM text' }
+const severalKeys = 'PEM text, or its base64; several, comma-separated'
 
 function baseUrl(defaultText: string) {
   return {
@@ -86,8 +88,9 @@ export const paymentSettings = inGroup('Payments', {
   },
   paymentExpiryMs: {
     env: 'PAYMENT_EXPIRY',
-    doc: 'How long an order can be paid; at Stripe at least 35 minutes, by bank transfer always 14 days. Later payments are credited all the same.',
+    doc: 'How long an order can be paid; at Stripe at least 35 minutes, at WeChat Pay at most two hours, by bank transfer always 14 days. Payments that arrive later are credited all the same, for 90 days.',
     ...duration('30m', 5 * minute, 1435 * minute),
+    allowed: 'a duration from `5m` to `1435m`',
   },
   paymentAllow: {
     env: 'PAYMENT_ALLOW',
@@ -157,23 +160,24 @@ export const paymentSettings = inGroup('Payments', {
   alipayPrivateKey: { env: 'ALIPAY_PRIVATE_KEY', doc: 'Alipay: the private key of the app.', ...keyText },
   alipayPublicKey: {
     env: 'ALIPAY_PUBLIC_KEY',
-    doc: 'Alipay: Alipay’s public key, which is not the one of the app. Instead of it, the three certificates can be set.',
+    doc: 'Alipay: Alipay’s public key, which is not the one of the app; several while Alipay replaces it. Instead of it, the three certificates can be set.',
     ...keyText,
+    allowed: severalKeys,
   },
   alipayAppCert: {
     env: 'ALIPAY_APP_CERT',
     doc: 'Alipay: the certificate of the app (`appCertPublicKey`).',
-    ...keyText,
+    ...certificateText,
   },
   alipayCert: {
     env: 'ALIPAY_CERT',
     doc: 'Alipay: Alipay’s certificate (`alipayCertPublicKey_RSA2`).',
-    ...keyText,
+    ...certificateText,
   },
   alipayRootCert: {
     env: 'ALIPAY_ROOT_CERT',
     doc: 'Alipay: Alipay’s root certificates (`alipayRootCert`).',
-    ...keyText,
+    ...certificateText,
   },
   alipayProducts: {
     env: 'ALIPAY_PRODUCTS',
@@ -203,19 +207,21 @@ export const paymentSettings = inGroup('Payments', {
   },
   wechatV3Key: {
     env: 'WECHAT_V3_KEY',
-    doc: 'WeChat Pay: the API v3 key.',
+    doc: 'WeChat Pay: the API v3 key; several while you replace it.',
     ...secretText,
-    allowed: '32 bytes',
+    allowed: '32 bytes, or several such keys, comma-separated',
   },
   wechatPublicKeyId: {
     env: 'WECHAT_PUBLIC_KEY_ID',
     doc: 'WeChat Pay: the id of WeChat Pay’s public key (`PUB_KEY_ID_…`). Without it, its platform certificates are fetched.',
     ...optionalText,
+    allowed: 'an id, or several, comma-separated',
   },
   wechatPublicKey: {
     env: 'WECHAT_PUBLIC_KEY',
-    doc: 'WeChat Pay: WeChat Pay’s public key.',
+    doc: 'WeChat Pay: WeChat Pay’s public key; one for each id, in the same order.',
     ...keyText,
+    allowed: severalKeys,
   },
   wechatBase: {
     env: 'WECHAT_BASE',

@@ -77,7 +77,8 @@ export const settingDocs: Readonly<Record<string, string>> = {
   PAYMENT_MIN: '单笔订单的最低金额，以该支付方式的币种计。',
   PAYMENT_MAX: '单笔订单的最高金额，以该支付方式的币种计。',
   PAYMENT_MAX_DAY: '每个账户 24 小时内可下单的最高金额，以该支付方式的币种计。',
-  PAYMENT_EXPIRY: '订单可支付的时长；Stripe 至少 35 分钟，银行转账固定为 14 天。逾期到账的付款同样入账。',
+  PAYMENT_EXPIRY:
+    '订单可支付的时长；Stripe 至少 35 分钟，微信支付最多 2 小时，银行转账固定为 14 天。逾期到账的付款在 90 天内同样入账。',
   PAYMENT_ALLOW:
     '支付渠道可以使用的内网地址，仅用于测试。`PUBLIC_URL` 或渠道地址直接使用其中的 IP 时，可用 http 代替 https。',
   PAYMENT_FEES: '支付方式的手续费，从付款金额中扣除，付款前展示，向上取整到最小货币单位。',
@@ -98,7 +99,8 @@ export const settingDocs: Readonly<Record<string, string>> = {
   ALIPAY_APP_ID: '支付宝：应用的 APPID。',
   ALIPAY_SELLER_ID: '支付宝：商户的 PID（`2088…`）。',
   ALIPAY_PRIVATE_KEY: '支付宝：应用私钥。',
-  ALIPAY_PUBLIC_KEY: '支付宝：支付宝公钥，注意不是应用公钥。也可改用三个证书。',
+  ALIPAY_PUBLIC_KEY:
+    '支付宝：支付宝公钥，注意不是应用公钥；更换期间可设置多个，以逗号分隔。也可改用三个证书。',
   ALIPAY_APP_CERT: '支付宝：应用公钥证书（`appCertPublicKey`）。',
   ALIPAY_CERT: '支付宝：支付宝公钥证书（`alipayCertPublicKey_RSA2`）。',
   ALIPAY_ROOT_CERT: '支付宝：支付宝根证书（`alipayRootCert`）。',
@@ -108,9 +110,10 @@ export const settingDocs: Readonly<Record<string, string>> = {
   WECHAT_APPID: '微信支付：应用的 APPID（`wx…`）。',
   WECHAT_SERIAL: '微信支付：商户 API 证书的序列号。',
   WECHAT_PRIVATE_KEY: '微信支付：商户 API 证书的私钥。',
-  WECHAT_V3_KEY: '微信支付：APIv3 密钥。',
-  WECHAT_PUBLIC_KEY_ID: '微信支付：微信支付公钥的 ID（`PUB_KEY_ID_…`）。未设置时自动下载平台证书。',
-  WECHAT_PUBLIC_KEY: '微信支付：微信支付公钥。',
+  WECHAT_V3_KEY: '微信支付：APIv3 密钥；更换期间可设置多个，以逗号分隔。',
+  WECHAT_PUBLIC_KEY_ID:
+    '微信支付：微信支付公钥的 ID（`PUB_KEY_ID_…`）。可设置多个，以逗号分隔。未设置时自动下载平台证书。',
+  WECHAT_PUBLIC_KEY: '微信支付：微信支付公钥，与各 ID 一一对应，以逗号分隔。',
   WECHAT_BASE: '微信支付：接口地址。',
   EPAY_BASE: '易支付：站点地址，如有路径一并填写。',
   EPAY_PID: '易支付：商户 ID。',
