@@ -2,7 +2,10 @@
 import assert from 'node:assert/strict'
 import { settings } from '../../../src/config.ts'
 
-export const settingNames = new Set<string>(Object.values(settings).map(({ env }) => env))
+/** With those that name the file of a secret. */
+export const settingNames = new Set<string>(
+  Object.values(settings).flatMap((each) => ('secret' in each ? [each.env, `${each.env}_FILE`] : each.env)),
+)
 /** Variables that Node itself reads. */
 const nodeVariables = new Set(['NODE_ENV', 'NODE_COMPILE_CACHE', 'NODE_EXTRA_CA_CERTS'])
 
