@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { existsSync, globSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
-import { assertSettings, settingNames } from '../support/deploy/setting-names.ts'
+import { version } from '../../src/lib/version.ts'
+import { assertSettings } from '../support/deploy/setting-names.ts'
 import { readText, root } from '../support/source-files.ts'
 
 /** Variables of clients and tests. */
@@ -26,9 +27,7 @@ describe('Operator documentation', () => {
         ...content.matchAll(/(?:^|[ ;(])([A-Z]+(?:_[A-Z]+)+)=/gm),
       ].map(([, name]) => name ?? '')
       assertSettings(
-        variables
-          .filter((name) => !/^(ANTHROPIC|OPENAI)_/.test(name) && !otherVariables.has(name))
-          .map((name) => (settingNames.has(name) ? name : name.replace(/_FILE$/, ''))),
+        variables.filter((name) => !/^(ANTHROPIC|OPENAI)_/.test(name) && !otherVariables.has(name)),
         page,
       )
       for (const [, command] of content.matchAll(/(?:^|npx |`|exec \w+ )sluice (\w+(?:-\w+)*)/gm))
@@ -36,6 +35,14 @@ describe('Operator documentation', () => {
       for (const [, link = ''] of content.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g))
         assert.ok(existsSync(join(root, dirname(page), link)), `${page}: ${link}`)
     }
+  })
+
+  test('Installation – names the packages and images of this release', () => {
+    const named = [
+      ...readText('docs/operations/installation.md').matchAll(/\bsluice(?:-chart)?[-:](\d[\d.]*\d)/g),
+    ]
+    assert.ok(named.length > 10)
+    assert.deepEqual([...new Set(named.map(([, each]) => each))], [version])
   })
 
   test('Pages by goal – name screens and buttons as the console does', () => {

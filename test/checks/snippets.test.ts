@@ -40,6 +40,7 @@ describe('Blocks of code in the documentation', () => {
       ['sh', 'curl "$RELAY/api/admin/voucher" -d \'{"amount": "10"}\''],
       ['sh', 'curl "$RELAY/api/admin/vouchers" -d \'{"amounts": "10"}\''],
       ['sh', 'echo "'],
+      ['ini', 'PAYMENT_FEES=stripe:2.9% # payers bear it'],
       ['json', '{"a": …}'],
       ['yaml', 'a: ['],
       ['toml', 'a = b'],
