@@ -1,5 +1,6 @@
 /** The customer's forms for invoices: a title, and a request for payments. */
 import { Checkbox, TextInput } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
 import { queryOptions } from '@tanstack/react-query'
 import { useState } from 'react'
 import { mutateAccount } from '../../api/account-queries.ts'
@@ -89,12 +90,24 @@ export function RequestInvoiceForm({ close }: Closing) {
         <QueryBoundary options={invoiceablePaymentsQuery}>
           {({ data: payments }) => {
             if (payments.length === 0) return <p>{t.noPayments}</p>
-            if (titles.length === 0) return <p>{t.chooseTitle}</p>
+            if (titles.length === 0) return <NoTitle />
             return <RequestFields payments={payments} titles={titles} close={close} />
           }}
         </QueryBoundary>
       )}
     </QueryBoundary>
+  )
+}
+
+function NoTitle() {
+  const t = useMessages('invoices')
+  return (
+    <>
+      <p>{t.chooseTitle}</p>
+      <Link to="/billing/invoices" search={{ add: 'title' }}>
+        {t.addTitle}
+      </Link>
+    </>
   )
 }
 

@@ -12,3 +12,14 @@ export function ServerText({ text }: { readonly text: string }) {
   const shown = useServerText()(text)
   return <span lang={chinese.test(shown) ? 'zh-CN' : 'en'}>{shown}</span>
 }
+
+/** Below what it explains. */
+export function ServerNote({ text }: { readonly text: string | null }) {
+  return (
+    text !== null && (
+      <small>
+        <ServerText text={text} />
+      </small>
+    )
+  )
+}

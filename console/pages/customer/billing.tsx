@@ -20,7 +20,7 @@ import { Money, useCurrency } from '../../components/tables/format-cells.tsx'
 import { LogTime } from '../../components/tables/time-cells.tsx'
 import { PaymentList, RefundList } from '../../components/tables/payment-list.tsx'
 import { OwnReferrals } from '../../components/tables/referral-list.tsx'
-import { ServerText } from '../../components/tables/server-text.tsx'
+import { ServerNote } from '../../components/tables/server-text.tsx'
 import { Table } from '../../components/tables/table.tsx'
 import { showToast } from '../../components/feedback/toast.tsx'
 
@@ -260,11 +260,7 @@ function EntryTable() {
                       {t.requestCharge}
                     </Link>
                   )}
-                  {entry.reason !== null && (
-                    <small>
-                      <ServerText text={entry.reason} />
-                    </small>
-                  )}
+                  <ServerNote text={entry.reason} />
                 </>
               ),
             },

@@ -10,7 +10,7 @@ import { DescriptionList, StatTiles, Page, Section } from '../../components/layo
 import { PrintButtons } from '../../components/layout/print-buttons.tsx'
 import { PrintFrame } from '../../components/layout/print-frame.tsx'
 import { formatExactTime, Money } from '../../components/tables/format-cells.tsx'
-import { ServerText } from '../../components/tables/server-text.tsx'
+import { ServerNote } from '../../components/tables/server-text.tsx'
 import { Table } from '../../components/tables/table.tsx'
 
 const route = getRouteApi('/shell/billing/$month')
@@ -93,11 +93,7 @@ function StatementContent({ statement }: { readonly statement: Statement }) {
                 cell: ({ group, source, reason }) => (
                   <>
                     {group === 'payback' ? t.paybacks : (sources[source ?? 'credit'] ?? source)}
-                    {reason !== null && (
-                      <small>
-                        <ServerText text={reason} />
-                      </small>
-                    )}
+                    <ServerNote text={reason} />
                   </>
                 ),
               },

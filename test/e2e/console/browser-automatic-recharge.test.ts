@@ -39,7 +39,13 @@ async function agree(page: Page): Promise<void> {
   await section.getByLabel('At most per month').fill('50')
   const button = section.getByRole('button', { name: 'Turn on' })
   assert.ok(await button.isDisabled())
-  await section.getByLabel(/I agree .* charges my saved card ¥20\.00, .* at most ¥50\.00/).check()
+  const consent = section.getByLabel(/I agree .* charges my saved card ¥20\.00, .* at most ¥50\.00/)
+  await consent.check()
+  // Whoever agreed to other amounts has not agreed to these.
+  await section.getByLabel('At most per month').fill('60')
+  assert.ok(await button.isDisabled())
+  await section.getByLabel('At most per month').fill('50')
+  await consent.check()
   await button.click()
 }
 

@@ -25,7 +25,7 @@ import { entrySource } from '../../../components/tables/entry-source.ts'
 import { CopyButton, Money, ShortId, RelativeTime } from '../../../components/tables/format-cells.tsx'
 import { LogTime } from '../../../components/tables/time-cells.tsx'
 import { RowMenu } from '../../../components/tables/row-menu.tsx'
-import { ServerText } from '../../../components/tables/server-text.tsx'
+import { ServerNote } from '../../../components/tables/server-text.tsx'
 import { Table } from '../../../components/tables/table.tsx'
 import { startSession } from '../../../api/session.ts'
 import { AccountStatus } from './accounts.tsx'
@@ -253,11 +253,7 @@ function EntryTable({ accountId }: { readonly accountId: string }) {
               cell: (entry) => (
                 <>
                   {kinds[entrySource(entry)] ?? kinds[entry.kind] ?? entry.kind}
-                  {entry.reason !== null && (
-                    <small>
-                      <ServerText text={entry.reason} />
-                    </small>
-                  )}
+                  <ServerNote text={entry.reason} />
                 </>
               ),
             },
