@@ -64,7 +64,18 @@ export class StripeCards implements SavedCards {
       const idempotencyKey = `${card}-detach-${this.#now()}`
       await this.#client.call((stripe) => stripe.paymentMethods.detach(card, {}, { idempotencyKey }))
     } catch (error) {
-      if (!(error instanceof StripeRejection)) throw error
+      // That a card is attached to nobody has no code of its own: only a read distinguishes it from other rejections.
+      if (!(error instanceof StripeRejection) || !(await this.#isGone(card))) throw error
+    }
+  }
+
+  async #isGone(card: string): Promise<boolean> {
+    try {
+      const { customer } = await this.#client.call((stripe) => stripe.paymentMethods.retrieve(card))
+      return customer === null
+    } catch (error) {
+      if (error instanceof StripeRejection && error.code === 'resource_missing') return true
+      throw error
     }
   }
 }

@@ -102,6 +102,18 @@ describe('stripe saved cards', () => {
     })
   }
 
+  test('cards – one that Stripe does not detach is not removed; one that it does not know is', async () => {
+    await using open = await openStripe()
+    const card = await savedCard(open)
+    const { savedCards } = open.method
+    assert.ok(savedCards)
+    open.provider.state.keepsCards = true
+    await assert.rejects(savedCards.remove(card), ProviderError)
+    await savedCards.remove({ ...card, card: 'pm_unknown' })
+    open.provider.api.forbidden = 'payment_methods'
+    await assert.rejects(savedCards.remove({ ...card, card: 'pm_unknown' }), ProviderError)
+  })
+
   test('cards – one that was removed, twice even, cannot be charged', async () => {
     await using open = await openStripe()
     const { card, charge: run } = await charge(open)

@@ -124,9 +124,9 @@ export class StripeApi {
       case 'GET balance':
         return { object: 'balance', livemode: this.livemode, available: [] }
       case 'POST payment_methods/detach':
-        if (state.detached.includes(id)) throw new StripeCallError(400, {})
-        state.detached.push(id)
-        return { id, object: 'payment_method' }
+        return state.detachCard(id)
+      case 'GET payment_methods/id':
+        return state.cardJson(id)
       default:
         throw new StripeCallError(404, { message: 'Unrecognized request URL.' })
     }

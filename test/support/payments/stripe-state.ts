@@ -35,6 +35,8 @@ export class StripeState {
   readonly disputes: StripeDispute[] = []
   readonly balance: BalanceEntry[] = []
   readonly detached: string[] = []
+  /** Rejects to detach cards. */
+  keepsCards = false
   /** What happens to saved cards: `succeeded`, `processing`, or the code of a decline. */
   cardOutcome = 'succeeded'
   /** The smallest amount of an order. */
@@ -131,6 +133,23 @@ export class StripeState {
     else if (this.cardOutcome === 'processing') intent.status = 'processing'
     else this.#decline()
     return intent
+  }
+
+  cardJson(card: string): Json {
+    const intent = this.intents.find((known) => known.card === card)
+    if (intent === undefined) {
+      throw new StripeCallError(404, { code: 'resource_missing', param: 'payment_method' })
+    }
+    const customer = this.detached.includes(card) ? null : intent.customer
+    return { id: card, object: 'payment_method', customer }
+  }
+
+  /** Stripe’s message says whether the card is attached; no code does. */
+  detachCard(card: string): Json {
+    const { customer } = this.cardJson(card)
+    if (this.keepsCards || customer === null) throw new StripeCallError(400, {})
+    this.detached.push(card)
+    return this.cardJson(card)
   }
 
   #decline(): never {
