@@ -5,8 +5,8 @@
 import type { Compilable } from 'kysely'
 import { expectChanges, type Db, type Query } from '../db/db.ts'
 import { columnsOf, fieldsOf, type RowFields } from '../db/row-fields.ts'
-import { sql, type AutomaticRechargesTable } from '../db/schema/schema.ts'
-import type { MethodName, SavedCard } from './payment-method.ts'
+import { sql, type AutomaticRechargesTable, type ReplacedCardsTable } from '../db/schema/schema.ts'
+import type { MethodName, PaymentMethod, SavedCard } from './payment-method.ts'
 import type { Order } from './payment-orders.ts'
 
 /** The version of the text to which a person consents. The console has the text itself, in both languages. */
@@ -110,8 +110,37 @@ export function putConsent(consent: Consent, at: number): Compilable {
   return putRow(row, set, 'card_id')
 }
 
-/** Replaces the card of the order's account, and goes on if its person has consented. */
-export function saveCard(order: Order, card: SavedCard, at: number): Compilable {
+/**
+ * Replaces the card of the order's account, and goes on if its person has consented. The card that was there before is kept
+ * among the replaced ones.
+ */
+export function saveCard(order: Order, card: SavedCard, at: number): Query[] {
+  const { accountId, method, merchant } = order
+  return [
+    keepReplacedCard(accountId, card),
+    forgetReplacedCard({ method, merchant, cardId: card.card }),
+    putCard(order, card, at),
+  ]
+}
+
+function keepReplacedCard(account: string, card: SavedCard): Compilable {
+  const columns = ['method', 'merchant', 'card_id', 'account_id', 'card_customer', 'card_last_four'] as const
+  return sql
+    .insertInto('replaced_cards')
+    .columns([...columns])
+    .expression(
+      sql
+        .selectFrom('automatic_recharges')
+        .select([...columns])
+        .where('account_id', '=', account)
+        .where('card_id', 'is not', null)
+        .where('card_id', '<>', card.card)
+        .$narrowType<Pick<ReplacedCardsTable, (typeof columns)[number]>>(),
+    )
+    .onConflict((conflict) => conflict.doNothing())
+}
+
+function putCard(order: Order, card: SavedCard, at: number): Compilable {
   const { accountId, method, merchant, currency } = order
   const set = {
     method,
@@ -125,6 +154,47 @@ export function saveCard(order: Order, card: SavedCard, at: number): Compilable 
   const amounts = { threshold_nanos: null, amount_minor: null, monthly_limit_minor: null }
   const row = { ...newRow, ...amounts, ...noConsent, ...set, account_id: accountId, currency, created_at: at }
   return putRow(row, set, 'consented_at')
+}
+
+export type ReplacedCard = RowFields<ReplacedCardsTable>
+
+type CardKey = Pick<ReplacedCard, 'method' | 'merchant' | 'cardId'>
+
+/** Those that may be removed at their provider now. */
+export async function dueReplacedCards(
+  db: Db,
+  { name, merchant }: Pick<PaymentMethod, 'name' | 'merchant'>,
+  { now, limit }: { readonly now: number; readonly limit: number },
+): Promise<ReplacedCard[]> {
+  const query = sql
+    .selectFrom('replaced_cards')
+    .selectAll()
+    .where('method', '=', name)
+    .where('merchant', '=', merchant)
+    .where((build) => build.or([build('next_attempt_at', 'is', null), build('next_attempt_at', '<=', now)]))
+    .limit(limit)
+  return (await db.all(query)).map(fieldsOf)
+}
+
+/** It is removed at its provider, or saved again. */
+export function forgetReplacedCard({ method, merchant, cardId }: CardKey): Compilable {
+  return sql
+    .deleteFrom('replaced_cards')
+    .where('method', '=', method)
+    .where('merchant', '=', merchant)
+    .where('card_id', '=', cardId)
+}
+
+export function removeReplacedCardAt(
+  { method, merchant, cardId }: CardKey,
+  nextAttemptAt: number,
+): Compilable {
+  return sql
+    .updateTable('replaced_cards')
+    .set({ next_attempt_at: nextAttemptAt })
+    .where('method', '=', method)
+    .where('merchant', '=', merchant)
+    .where('card_id', '=', cardId)
 }
 
 const update = (account: string) => sql.updateTable('automatic_recharges').where('account_id', '=', account)

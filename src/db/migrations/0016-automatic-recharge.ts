@@ -1,6 +1,9 @@
 import type { Migration } from './migration.ts'
 
-/** What an account's person has consented to, the saved card, and the order in flight: one row per account. */
+/**
+ * What an account's person has consented to, the saved card, and the order in flight: one row per account. Cards that others
+ * have replaced stay until the provider has removed them.
+ */
 export const automaticRecharge: Migration = {
   version: 33,
   name: 'automatic recharge',
@@ -30,5 +33,15 @@ create table automatic_recharges (
   check (state = 'off' or (consented_at is not null and card_id is not null))
 ) strict, without rowid;
 create index automatic_recharges_by_card on automatic_recharges (card_customer);
+create table replaced_cards (
+  method text not null,
+  merchant text not null,
+  card_id text not null,
+  account_id text not null references accounts (id),
+  card_customer text not null,
+  card_last_four text not null,
+  next_attempt_at integer,
+  primary key (method, merchant, card_id)
+) strict, without rowid;
 `,
 }

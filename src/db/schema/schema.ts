@@ -240,6 +240,7 @@ const tablesOfModules = {
   payments: [
     'payment_orders',
     'automatic_recharges',
+    'replaced_cards',
     'recharge_promotions',
     'recharge_bonuses',
     'payments',

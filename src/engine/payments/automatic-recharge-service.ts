@@ -9,7 +9,13 @@ import {
 } from '../../payments/automatic-recharges.ts'
 import { followOrder, rechargeIfLow } from './automatic-recharge.ts'
 import type { PaymentDeps } from './payment-deps.ts'
-import { recordConsent, removeSavedCard, withdrawConsent, type ConsentInput } from './recharge-consent.ts'
+import {
+  recordConsent,
+  removeReplacedCards,
+  removeSavedCard,
+  withdrawConsent,
+  type ConsentInput,
+} from './recharge-consent.ts'
 
 export interface AutomaticRechargeServices {
   /** The consent of the account's own person, now. Throws 400 naming the field, 404 if no method can charge saved cards. */
@@ -85,13 +91,17 @@ export class AutomaticRechargeService implements AutomaticRechargeServices {
     })
   }
 
-  /** One round over all accounts: follows what is in flight, and recharges what is low. The leader's jobs call it. */
+  /**
+   * One round over all accounts: follows what is in flight, recharges what is low, and removes replaced cards. The leader's
+   * jobs call it.
+   */
   async sweep(): Promise<void> {
     const { db, now } = this.#deps
     const inFlight = await rechargesInFlight(db)
     const due = await dueRecharges(db, now())
     await this.#each(inFlight, followOrder)
     await this.#each(due, rechargeIfLow)
+    await removeReplacedCards(this.#deps, () => this.#isStopped)
   }
 
   async #each(

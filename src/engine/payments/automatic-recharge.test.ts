@@ -21,7 +21,6 @@ import {
 } from './automatic-recharge.fixture.ts'
 import { AutomaticRechargeService } from './automatic-recharge-service.ts'
 import { checkOrder } from './check-order.ts'
-import { receiveCardRemoval } from './recharge-consent.ts'
 
 const minute = 60_000
 const hour = 60 * minute
@@ -72,30 +71,6 @@ describe('Consent to automatic recharge', () => {
     await saveCard(open)
     assert.partialDeepStrictEqual(await read(open), { state: 'off', consentedAt: null })
     assert.deepEqual(charges(open), [])
-  })
-
-  test('removing the card – switches off and detaches it, also after Stripe was away', async (t) => {
-    const open = await openLow(t)
-    open.stripe.lostAnswers = 4
-    await assert.rejects(open.service.removeCard(account, 'person:one'), { code: 'payment_unavailable' })
-    assert.equal((await read(open)).state, 'off')
-    open.stripe.lostAnswers = 0
-    await open.service.removeCard(account, 'person:one')
-    assert.equal((await read(open)).cardId, null)
-    assert.equal(open.stripe.state.detached.length, 1)
-    await assert.rejects(open.service.removeCard(account, 'person:one'), { status: 404 })
-    assert.deepEqual(await notified(open), [])
-  })
-
-  test('card removed at the provider – switches off and notifies; another card does not', async (t) => {
-    const open = await openLow(t)
-    const { cardCustomer, cardId } = await read(open)
-    const removed = { kind: 'card-removed', customer: cardCustomer ?? '', card: 'pm_other' } as const
-    await receiveCardRemoval(open.deps, 'stripe', removed)
-    assert.equal((await read(open)).state, 'on')
-    for (const card of [cardId, null]) await receiveCardRemoval(open.deps, 'stripe', { ...removed, card })
-    assert.partialDeepStrictEqual(await read(open), { state: 'off', cardId: null, problem: 'card_removed' })
-    assert.deepEqual(await notified(open), ['recharge_card_removed'])
   })
 })
 

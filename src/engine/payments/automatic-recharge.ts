@@ -29,12 +29,11 @@ import { checkOrder } from './check-order.ts'
 import { nextCheckOf } from './check-schedule.ts'
 import { prepareOrder, writeOrder } from './create-order.ts'
 import { providerOrderOf, requireMethod, type PaymentDeps } from './payment-deps.ts'
+import { rechargeActor } from './recharge-consent.ts'
 import { recordDecline } from './recharge-decline.ts'
 import { rechargeNotification } from './recharge-notifications.ts'
 import { settleOrder } from './settle-order.ts'
 
-/** The actor in the audit log. */
-const actor = 'automatic-recharge'
 const minute = 60_000
 /** Before the first read of an order, its charge had time to be repeated. */
 const firstCheckAfterMs = 2 * minute
@@ -103,7 +102,15 @@ async function beginOrder(
   const { accountId: account, method } = recharge
   const now = deps.now()
   try {
-    const input = { account, method, product: null, amount, clientKey: null, automatic: true, by: actor }
+    const input = {
+      account,
+      method,
+      product: null,
+      amount,
+      clientKey: null,
+      automatic: true,
+      by: rechargeActor,
+    }
     const { order, bonus } = await prepareOrder(deps, input)
     const checked = { ...order, nextCheckAt: now + firstCheckAfterMs }
     return await writeOrder(deps, checked, bonus, [beginAttempt(recharge, order.id, now)])
@@ -138,10 +145,10 @@ async function chargeOrder(deps: PaymentDeps, recharge: AutomaticRecharge, order
   const result = await chargeTwice(deps, savedCards, { order, card })
   switch (result?.state) {
     case undefined:
-      await checkOrder(deps, order, actor)
+      await checkOrder(deps, order, rechargeActor)
       return
     case 'paid': {
-      const settlement = { method: order.method, facts: result.payment, by: actor }
+      const settlement = { method: order.method, facts: result.payment, by: rechargeActor }
       const outcome = await settleOrder(deps, settlement)
       if (outcome === 'settled' || outcome === 'known') await endPaid(deps, recharge.accountId, order.id)
       return

@@ -8,15 +8,23 @@ import {
   automaticRechargeOf,
   cardOf,
   consentVersion,
+  dueReplacedCards,
   endConsent,
   forgetCard,
+  forgetReplacedCard,
   putConsent,
   rechargesWithCard,
+  removeReplacedCardAt,
 } from '../../payments/automatic-recharges.ts'
 import { ProviderError, type MethodName, type NoticeSubject } from '../../payments/payment-method.ts'
 import { quoteOrder } from './create-order.ts'
 import { requireMethod, type PaymentDeps } from './payment-deps.ts'
 import { rechargeNotification } from './recharge-notifications.ts'
+
+/** The actor in the audit log. */
+export const rechargeActor = 'automatic-recharge'
+const removalsPerRound = 50
+const removeAgainAfterMs = 3_600_000
 
 export interface ConsentInput {
   readonly account: string
@@ -79,6 +87,31 @@ export async function removeSavedCard(deps: PaymentDeps, account: string, by: st
   }
   const audit = auditStatement(by, 'automatic-recharge.card-remove', account, { card: card.lastFour })
   await writeIfFound(deps.db, forgetCard(recharge, null, deps.now()), audit)
+}
+
+/** Removes at their providers the cards that others have replaced. One that cannot be removed is tried again later. */
+export async function removeReplacedCards(deps: PaymentDeps, isStopped: () => boolean): Promise<void> {
+  const { db, now, log } = deps
+  for (const method of deps.methods.values()) {
+    if (method.savedCards === undefined) continue
+    for (const replaced of await dueReplacedCards(db, method, { now: now(), limit: removalsPerRound })) {
+      if (isStopped()) return
+      const { accountId, cardCustomer: customer, cardId: card, cardLastFour: lastFour } = replaced
+      try {
+        await method.savedCards.remove({ customer, card, lastFour })
+      } catch (error) {
+        if (!(error instanceof ProviderError)) throw error
+        log.warn({ account: accountId, problem: error.message }, 'replaced card could not be removed')
+        await db.write(removeReplacedCardAt(replaced, now() + removeAgainAfterMs))
+        // A provider that does not respond would delay the others of the round for as long as it takes to find out.
+        break
+      }
+      const audit = auditStatement(rechargeActor, 'automatic-recharge.card-remove', accountId, {
+        card: lastFour,
+      })
+      await writeIfFound(db, forgetReplacedCard(replaced), audit)
+    }
+  }
 }
 
 /** A card, or its customer, was removed at the provider. */

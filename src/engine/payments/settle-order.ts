@@ -198,7 +198,7 @@ function settlementBatch(
 
 /** The card of a payer who agreed to save it. */
 function cardStatements(order: Order, { savedCard }: PaymentFacts, at: number): Query[] {
-  return order.savesCard && savedCard !== null ? [saveCard(order, savedCard, at)] : []
+  return order.savesCard && savedCard !== null ? saveCard(order, savedCard, at) : []
 }
 
 /** An operator has credited this payment by a decision about a difference: the order is not settled any more. */

@@ -221,8 +221,21 @@ export interface AutomaticRechargesTable {
   updated_at: number
 }
 
+/** A card that another one has replaced, until its provider has removed it. */
+export interface ReplacedCardsTable {
+  method: MethodName
+  merchant: string
+  card_id: string
+  account_id: string
+  card_customer: string
+  card_last_four: string
+  /** null: as soon as possible. */
+  next_attempt_at: number | null
+}
+
 export interface PaymentTables {
   automatic_recharges: AutomaticRechargesTable
+  replaced_cards: ReplacedCardsTable
   recharge_promotions: RechargePromotionsTable
   recharge_bonuses: RechargeBonusesTable
   payment_orders: PaymentOrdersTable
