@@ -1,4 +1,5 @@
 /** Notices of Alipay: a form, signed over every parameter but `sign` and `sign_type`. */
+import { readAmount } from './alipay-orders.ts'
 import type { AlipaySettings } from './alipay-settings.ts'
 import { isSignedBy, signedText } from './alipay-signature.ts'
 import { ForgedNoticeError, type Notices, type NoticeSubject, type ReceivedNotice } from './payment-method.ts'
@@ -32,6 +33,14 @@ export function parseNotice(body: Uint8Array): Map<string, string> {
   }
 }
 
+function paymentOf(transaction: string, amount: string) {
+  try {
+    return transaction === '' ? null : { transaction, amountMinor: readAmount(amount) }
+  } catch {
+    return null
+  }
+}
+
 function readNotice(settings: AlipaySettings, { body }: ReceivedNotice): NoticeSubject {
   const fields = parseNotice(body)
   const text = (name: string): string => fields.get(name) ?? ''
@@ -46,5 +55,6 @@ function readNotice(settings: AlipaySettings, { body }: ReceivedNotice): NoticeS
   if (isRefund && refund !== '')
     return { kind: 'refund', refund, reference: refund, transaction: text('trade_no') }
   const order = text('out_trade_no')
-  return order === '' ? { kind: 'other' } : { kind: 'order', order }
+  if (order === '') return { kind: 'other' }
+  return { kind: 'order', order, payment: paymentOf(text('trade_no'), text('total_amount')) }
 }

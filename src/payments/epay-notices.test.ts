@@ -73,7 +73,7 @@ describe('epay notices', () => {
   test('concatenation – no signed request or joined value passes for a notice', async () => {
     await using open = await openSite({})
     const { method } = open
-    assert.deepEqual(await method.notices?.read(signedNotice(genuine)), {
+    assert.partialDeepStrictEqual(await method.notices?.read(signedNotice(genuine)), {
       kind: 'order',
       order: 'S20261130A1',
     })
@@ -129,7 +129,10 @@ describe('epay notices', () => {
     await using open = await openSite({})
     const { query } = signedNotice(genuine)
     const posted = receivedNotice({ method: 'POST', query: '', headers: {}, body: query })
-    assert.deepEqual(await open.method.notices?.read(posted), { kind: 'order', order: 'S20261130A1' })
+    assert.partialDeepStrictEqual(await open.method.notices?.read(posted), {
+      kind: 'order',
+      order: 'S20261130A1',
+    })
   })
 
   test('EPAY_TRUST_NOTICE – off, an order is unpaid until the site confirms it; on, it is paid', async () => {

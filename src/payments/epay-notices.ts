@@ -73,8 +73,10 @@ export class EpayNotices implements Notices {
     this.#verify(fields, receivedAt)
     const order = textOf(fields, 'out_trade_no')
     if (textOf(fields, 'trade_status') !== 'TRADE_SUCCESS' || order === '') return { kind: 'other' }
-    this.#options.onPayment(factsOf(this.#options, fields, order))
-    return { kind: 'order', order }
+    const payment = factsOf(this.#options, fields, order)
+    this.#options.onPayment(payment)
+    const { transaction, amountMinor } = payment
+    return { kind: 'order', order, payment: { transaction, amountMinor } }
   }
 
   #verify(fields: EpayFields, receivedAt: number): void {

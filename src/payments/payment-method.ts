@@ -116,7 +116,12 @@ export interface ReceivedNotice {
 
 /** What a genuine notice is about. It is never believed: what it names is read. */
 export type NoticeSubject =
-  | { readonly kind: 'order'; readonly order: string }
+  | {
+      readonly kind: 'order'
+      readonly order: string
+      /** The payment that it states; null: none, or not in full. */
+      readonly payment: Pick<PaymentFacts, 'transaction' | 'amountMinor'> | null
+    }
   /** `refund`: ours, or null for one made in the provider's own pages. `reference`: the provider's id of it. */
   | {
       readonly kind: 'refund'

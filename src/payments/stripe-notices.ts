@@ -15,9 +15,15 @@ const textOf = (value: unknown): string | null => (typeof value === 'string' && 
 const fieldsOf = (value: unknown): Fields =>
   typeof value === 'object' && value !== null ? (value as Fields) : {}
 
-function orderSubject(order: unknown): NoticeSubject {
-  const id = textOf(order)
-  return id === null ? other : { kind: 'order', order: id }
+function orderSubject(order: unknown, intent: unknown = null, amount: unknown = null): NoticeSubject {
+  const [id, transaction] = [textOf(order), textOf(intent)]
+  if (id === null) return other
+  const isStated = transaction !== null && Number.isSafeInteger(amount)
+  return {
+    kind: 'order',
+    order: id,
+    payment: isStated ? { transaction, amountMinor: BigInt(amount as number) } : null,
+  }
 }
 
 function refundSubject(refund: Fields): NoticeSubject {
@@ -38,11 +44,12 @@ function subjectOf(type: string, object: Fields, previous: Fields): NoticeSubjec
   switch (type) {
     case 'checkout.session.completed':
     case 'checkout.session.async_payment_succeeded':
+      return orderSubject(object['client_reference_id'], object['payment_intent'], object['amount_total'])
     case 'checkout.session.async_payment_failed':
     case 'checkout.session.expired':
       return orderSubject(object['client_reference_id'])
     case 'payment_intent.succeeded':
-      return orderSubject(metadata['order'])
+      return orderSubject(metadata['order'], object['id'], object['amount_received'])
     case 'payment_intent.payment_failed':
     case 'payment_intent.canceled':
       // A payer whose card was declined can try another one on the same page: nothing has happened to such an order.

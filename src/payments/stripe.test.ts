@@ -199,14 +199,17 @@ describe('stripe notices', () => {
   const charged = { id: 'pi_1', metadata: { order: 'S1', automatic: 'true' } }
   const refund = { id: 're_1', payment_intent: 'pi_1', metadata: { refund: 'R1' } }
   const dispute = { id: 'dp_1', status: 'needs_response' }
-  const order = { kind: 'order', order: 'S1' }
+  const order = { kind: 'order', order: 'S1', payment: null }
+  const paid = { ...order, payment: { transaction: 'pi_1', amountMinor: 1000n } }
+  const session = { client_reference_id: 'S1', payment_intent: 'pi_1', amount_total: 1000 }
   const subjects: [type: string, object: Record<string, unknown>, subject: object][] = [
-    ['checkout.session.completed', { client_reference_id: 'S1' }, order],
-    ['checkout.session.async_payment_succeeded', { client_reference_id: 'S1' }, order],
+    ['checkout.session.completed', session, paid],
+    ['checkout.session.completed', { ...session, amount_total: 0.5 }, order],
+    ['checkout.session.async_payment_succeeded', session, paid],
     ['checkout.session.async_payment_failed', { client_reference_id: 'S1' }, order],
     ['checkout.session.expired', { client_reference_id: 'S1' }, order],
     ['checkout.session.completed', { client_reference_id: null }, { kind: 'other' }],
-    ['payment_intent.succeeded', intent, order],
+    ['payment_intent.succeeded', { ...intent, amount_received: 1000 }, paid],
     ['payment_intent.payment_failed', intent, { kind: 'other' }],
     ['payment_intent.payment_failed', charged, order],
     ['refund.created', refund, { kind: 'refund', refund: 'R1', reference: 're_1', transaction: 'pi_1' }],

@@ -51,7 +51,11 @@ function readTransaction(
 ): NoticeSubject {
   const order = fields.text('out_trade_no')
   const isOurs = fields.text('mchid') === mchid && fields.text('appid') === appid
-  return isOurs && order !== '' ? { kind: 'order', order } : { kind: 'other' }
+  if (!isOurs || order === '') return { kind: 'other' }
+  const transaction = fields.text('transaction_id')
+  const amountMinor = fields.object('amount')?.minor('total') ?? null
+  const isStated = transaction !== '' && amountMinor !== null
+  return { kind: 'order', order, payment: isStated ? { transaction, amountMinor } : null }
 }
 
 function readRefund(fields: WechatObject, mchid: string): NoticeSubject {

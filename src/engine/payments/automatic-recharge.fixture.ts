@@ -2,12 +2,9 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { openStripe, type OpenStripe } from '../../../test/support/payments/open-stripe.ts'
-import { readConfig } from '../../config.ts'
 import type { Db } from '../../db/db.ts'
 import { openTemporaryDb } from '../../db/store.fixture.ts'
 import { insertAccounts } from '../../ledger/credits/accounts.fixture.ts'
-import { creditOrderById } from '../../ledger/credits/credit-orders.ts'
-import { createLog } from '../../lib/log.ts'
 import { listNotifications } from '../../notifications/notifications.ts'
 import {
   automaticRechargeOf,
@@ -15,11 +12,10 @@ import {
   type AutomaticRecharge,
 } from '../../payments/automatic-recharges.ts'
 import { listOrders, type Order } from '../../payments/payment-orders.ts'
-import { bonusAtSettlement } from '../../payments/recharge-bonuses.ts'
 import { AutomaticRechargeService } from './automatic-recharge-service.ts'
 import { checkOrder } from './check-order.ts'
 import { createOrder } from './create-order.ts'
-import { bonusFor } from './order-bonus.ts'
+import { paymentDepsOf } from './payment-deps.fixture.ts'
 import type { PaymentDeps } from './payment-deps.ts'
 
 export const account = 'acc_one'
@@ -34,9 +30,6 @@ export interface OpenRecharges {
   readonly service: AutomaticRechargeService
 }
 
-const log = createLog('silent')
-const unused = (): Promise<never> => Promise.reject(new Error('Not used by automatic recharges'))
-
 /** `now`: the first time of the clock. */
 export async function openRecharges(t: TestContext, now = Date.now()): Promise<OpenRecharges> {
   const db = await openTemporaryDb(t)
@@ -45,26 +38,7 @@ export async function openRecharges(t: TestContext, now = Date.now()): Promise<O
   t.after(() => open[Symbol.asyncDispose]())
   clock.now = now
   const wallet = { balance: 0n, held: 0n }
-  const entered = new Set<string>()
-  const deps: PaymentDeps = {
-    db,
-    config: readConfig({}),
-    log,
-    methods: new Map([['stripe', method]]),
-    platformCurrency: 'CNY',
-    publicUrl: 'https://relay.example',
-    now: () => clock.now,
-    credits: { takeBack: unused, enterWithId: unused },
-    wallet: () => Promise.resolve({ ...wallet }),
-    publishChanges: () => Promise.resolve(),
-    async applyCreditOrder(id) {
-      const order = await creditOrderById(db, id)
-      if (order !== undefined && !entered.has(id)) wallet.balance += order.amountNanos
-      entered.add(id)
-    },
-    bonusFor: (of, creditNanos, at) => bonusFor(db, { account: of, creditNanos, at }),
-    bonusAtSettlement: (order, isAsOrdered) => bonusAtSettlement(db, order, isAsOrdered),
-  }
+  const deps = paymentDepsOf(db, method, wallet, () => clock.now)
   return { db, deps, stripe: provider, clock, wallet, service: new AutomaticRechargeService(deps) }
 }
 

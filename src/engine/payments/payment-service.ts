@@ -17,11 +17,12 @@ import type { Difference } from '../../payments/differences.ts'
 import type { PaymentRun } from '../../payments/payment-runs.ts'
 import type { Refund } from '../../payments/payment-refunds.ts'
 import { rateAt } from '../../payments/rates.ts'
-import { cancelOrder, checkOrder, requireOrder, scheduleRetry, type CheckOutcome } from './check-order.ts'
+import { cancelOrder, requireOrder, scheduleRetry } from './check-order.ts'
 import { confirmOrder, type ReceivedTransfer } from './confirm-order.ts'
 import { createOrder, quoteOrder, type OrderInput, type OrderQuote } from './create-order.ts'
 import { DailyReconciliation } from './daily-reconciliation.ts'
 import { inTurn } from './in-turn.ts'
+import { OrderChecks } from './order-checks.ts'
 import type { PaymentDeps } from './payment-deps.ts'
 import { reconcile, type ReconcileInput } from './reconcile.ts'
 import { decideDifference, type DifferenceDecision } from './resolve-difference.ts'
@@ -94,7 +95,6 @@ export interface PaymentServices {
   receiveNotice(method: string, notice: ReceivedNotice): Promise<NoticeAnswer>
 }
 
-const checkAgainAfterMs = 3000
 const checkMethodsEveryMs = 600_000
 const waitForCheckMs = 2000
 const ordersPerRound = 50
@@ -109,16 +109,17 @@ interface MethodCheck {
 
 export class PaymentService implements PaymentServices {
   readonly #deps: PaymentDeps
+  readonly #checks: OrderChecks
   readonly #receiver: NoticeReceiver
   readonly #daily: DailyReconciliation
   #isStopped = false
-  readonly #checks = new Map<string, { readonly at: number; readonly outcome: Promise<CheckOutcome> }>()
   readonly #methodChecks = new Map<MethodName, MethodCheck>()
 
   constructor(deps: PaymentDeps) {
     this.#deps = deps
     this.#daily = new DailyReconciliation(deps)
-    this.#receiver = new NoticeReceiver(deps, {
+    this.#checks = new OrderChecks(deps)
+    this.#receiver = new NoticeReceiver(deps, this.#checks, {
       onRefund: async (method, { refund, reference, transaction }) => {
         await receiveRefund(deps, method, { refund, reference, transaction })
         return 'accepted'
@@ -194,24 +195,8 @@ export class PaymentService implements PaymentServices {
   async checkOrder(id: string, by: string): Promise<Order> {
     const order = await requireOrder(this.#deps, id)
     if (order.state === 'paid') return order
-    await this.#check(order, by)
+    await this.#checks.check(order, by)
     return requireOrder(this.#deps, id)
-  }
-
-  /** One read at a time per order, and one in three seconds. */
-  #check(order: Order, by: string): Promise<CheckOutcome> {
-    const now = this.#deps.now()
-    const last = this.#checks.get(order.id)
-    if (last !== undefined && last.at > now - checkAgainAfterMs) return last.outcome
-    const outcome = checkOrder(this.#deps, order, by)
-    // The oldest stay first, so that the loop below finds them.
-    this.#checks.delete(order.id)
-    this.#checks.set(order.id, { at: now, outcome })
-    for (const [id, { at }] of this.#checks) {
-      if (at > now - checkAgainAfterMs) break
-      this.#checks.delete(id)
-    }
-    return outcome
   }
 
   cancelOrder(id: string, by: string): Promise<Order> {
@@ -267,7 +252,7 @@ export class PaymentService implements PaymentServices {
     const due = { now: now(), methods: [...methods.keys()], limit: ordersPerRound }
     await inTurn(await dueOrders(db, due), isStopped, async (order) => {
       try {
-        await this.#check(order, 'poller')
+        await this.#checks.check(order, 'poller')
       } catch (error) {
         log.warn({ err: error, order: order.id }, 'order could not be checked')
         await scheduleRetry(this.#deps, order)

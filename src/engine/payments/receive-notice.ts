@@ -17,12 +17,17 @@ import {
   type NoticeSubject,
   type ReceivedNotice,
 } from '../../payments/payment-method.ts'
-import { checkOrder, type CheckOutcome } from './check-order.ts'
+import { paymentOfOrder, type Payment } from '../../payments/payments.ts'
+import type { CheckOutcome } from './check-order.ts'
 import { ForgedNotices } from './forged-notices.ts'
+import type { OrderChecks } from './order-checks.ts'
 import { requireMethod, type PaymentDeps } from './payment-deps.ts'
 
-/** A provider waits about this long; the poller goes on with what takes longer. */
-const readWithinMs = 3000
+/**
+ * WeChat Pay waits five seconds for a response, the others longer; the poller goes on with what takes longer. A check that
+ * has to wait for the last one has the rest of this time.
+ */
+const respondWithinMs = 4500
 
 /** What else a notice can be about. */
 export interface NoticeHandlers {
@@ -31,13 +36,17 @@ export interface NoticeHandlers {
   onCardRemoved(method: MethodName, removed: NoticeSubject & { kind: 'card-removed' }): Promise<NoticeOutcome>
 }
 
+type OrderSubject = NoticeSubject & { kind: 'order' }
+
 export class NoticeReceiver {
   readonly #deps: PaymentDeps
+  readonly #checks: OrderChecks
   readonly #handlers: NoticeHandlers
   readonly #forged = new ForgedNotices()
 
-  constructor(deps: PaymentDeps, handlers: NoticeHandlers) {
+  constructor(deps: PaymentDeps, checks: OrderChecks, handlers: NoticeHandlers) {
     this.#deps = deps
+    this.#checks = checks
     this.#handlers = handlers
   }
 
@@ -53,7 +62,7 @@ export class NoticeReceiver {
   async #handle(method: MethodName, notices: Notices, notice: ReceivedNotice): Promise<NoticeOutcome> {
     try {
       const subject = await notices.read(notice)
-      return await within(readWithinMs, this.#act(method, subject))
+      return await within(respondWithinMs, this.#act(method, subject))
     } catch (error) {
       if (error instanceof ForgedNoticeError) {
         await this.#countForged(method, notice.address)
@@ -68,7 +77,7 @@ export class NoticeReceiver {
   #act(method: MethodName, subject: NoticeSubject): Promise<NoticeOutcome> {
     switch (subject.kind) {
       case 'order':
-        return this.#readOrder(method, subject.order)
+        return this.#checkOrder(method, subject)
       case 'refund':
         return this.#handlers.onRefund(method, subject)
       case 'dispute':
@@ -80,8 +89,12 @@ export class NoticeReceiver {
     }
   }
 
-  async #readOrder(method: MethodName, id: string): Promise<NoticeOutcome> {
+  /** Anybody who has seen a notice can send it again: once its payment is credited, the provider is not asked. */
+  async #checkOrder(method: MethodName, { order: id, payment }: OrderSubject): Promise<NoticeOutcome> {
     const { db, now, log } = this.#deps
+    const arrivedAt = performance.now()
+    // A check that is running may have begun before the payment, or may credit it.
+    await this.#checks.idle(id)
     const order = await orderById(db, id)
     if (order?.method !== method) {
       log.warn({ method }, 'payment notice for an order that is not here')
@@ -91,8 +104,8 @@ export class NoticeReceiver {
       const at = now()
       const patch = { nextCheckAt: at }
       await db.write(updateOrder(id, unpaidStates, patch, at))
-    }
-    return noticeOutcomes[await checkOrder(this.#deps, order, 'notice')]
+    } else if (isSame(await paymentOfOrder(db, id), payment)) return 'accepted'
+    return noticeOutcomes[await this.#checks.checkAfter(arrivedAt, order, 'notice')]
   }
 
   async #countForged(method: MethodName, address: string): Promise<void> {
@@ -122,6 +135,14 @@ const noticeOutcomes: Readonly<Record<CheckOutcome, NoticeOutcome>> = {
   processing: 'accepted',
   unpaid: 'retry',
   unread: 'retry',
+}
+
+function isSame(credited: Payment | undefined, stated: OrderSubject['payment']): boolean {
+  return (
+    stated !== null &&
+    credited?.transactionId === stated.transaction &&
+    credited.amountMinor === stated.amountMinor
+  )
 }
 
 async function within(ms: number, work: Promise<NoticeOutcome>): Promise<NoticeOutcome> {

@@ -112,11 +112,15 @@ function billFaultCases(contract: MethodContract): MethodCases {
 }
 
 const noticeCases: MethodCases = {
-  'a genuine notice names its order, as often as it comes': async (open) => {
+  'a genuine notice names its order and payment, as often as it comes': async (open) => {
     const order = await paidOrder(open)
     const notice = receivedNotice(open.provider.notice(order.id))
     for (let count = 0; count < 2; count += 1)
-      assert.deepEqual(await open.method.notices?.read(notice), { kind: 'order', order: order.id })
+      assert.deepEqual(await open.method.notices?.read(notice), {
+        kind: 'order',
+        order: order.id,
+        payment: { transaction: order.transaction, amountMinor: order.amountMinor },
+      })
   },
 
   'each outcome of a notice has a response that the provider understands': async ({ contract, method }) => {
