@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { backupsFolder } from '../config/data.ts'
 import { compileQuery } from '../db/db.ts'
-import { restoreBackup } from '../db/sqlite/backup-file.ts'
+import { copyBeside, restoreBackup } from '../db/sqlite/backup-file.ts'
 import { openWriter } from '../db/sqlite/connection.ts'
 import { holderFileName, lockFileName, acquireLock } from '../db/sqlite/data-directory-lock.ts'
 import { migrateToPostgres } from '../migrate-store/to-postgres.ts'
@@ -55,11 +55,11 @@ export function restoreToDataDir(
     copyFileSync(join(folder, keyFile), join(dataDir, keyFile))
     syncPath(join(dataDir, keyFile))
   }
-  restoreBackup(join(folder, databaseFile), dataDir)
-  pauseRecharges(join(dataDir, databaseFile))
+  restoreBackup(join(folder, databaseFile), dataDir, { prepare: pauseRecharges })
   return { moved_aside: aside }
 }
 
+/** In the copy, before it is the database: a restore that is interrupted leaves none that charges cards. */
 function pauseRecharges(path: string): void {
   const connection = openWriter(path)
   try {
@@ -69,6 +69,9 @@ function pauseRecharges(path: string): void {
     }
     // The backup may be one of an earlier release.
     if (connection.run(tables).rows.length > 0) connection.run(compileQuery(pauseAfterRestore(Date.now())))
+    const mode = connection.run({ sql: 'pragma journal_mode = delete', parameters: [] }).rows[0]
+    if (mode?.['journal_mode'] !== 'delete')
+      throw new BackupError(`${path} could not be written as one file.`)
   } finally {
     connection.close()
   }
@@ -81,9 +84,8 @@ function workingCopy(folder: string, dataDir: string, backup: BackupManifest): s
   if (existsSync(join(copy, databaseFile))) return copy
   mkdirSync(copy, { recursive: true, mode: 0o700 })
   for (const { name } of backup.files.toSorted((one) => (one.name === databaseFile ? 1 : -1))) {
-    copyFileSync(join(folder, name), join(copy, `${name}.arriving`))
-    syncPath(join(copy, `${name}.arriving`))
-    renameSync(join(copy, `${name}.arriving`), join(copy, name))
+    const prepare = name === databaseFile ? pauseRecharges : undefined
+    renameSync(copyBeside(join(folder, name), join(copy, name), prepare), join(copy, name))
   }
   syncPath(copy)
   return copy
@@ -99,7 +101,6 @@ export async function restoreToPostgres(
   const { dataDir } = config
   using _lock = acquireLock(dataDir, { command: 'restore' })
   const copy = workingCopy(folder, dataDir, backup)
-  pauseRecharges(join(copy, databaseFile))
   await migrateToPostgres({ ...config, dataDir: copy, databaseUrl: null }, url, onProgress)
   rmSync(copy, { recursive: true, force: true })
 }

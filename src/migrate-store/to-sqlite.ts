@@ -62,7 +62,7 @@ function writeKeyFile(dataDir: string, secret: string): void {
 }
 
 function moveIntoPlace({ dataDir, draft, path }: TargetPaths): void {
-  restoreBackup(draft, dataDir, existsSync(path))
+  restoreBackup(draft, dataDir, { replace: existsSync(path) })
   rmSync(draft, { force: true })
   syncPath(dataDir)
 }

@@ -35,24 +35,47 @@ export function checkBackup(path: string): BackupFileReport {
   }
 }
 
+const suffixes = ['', '-wal', '-shm']
+
+/**
+ * Copies a file next to `target`, which is whole on disk when it is then renamed to it. Returns the path of the copy.
+ * `prepare` changes the copy, and must leave all of it in the one file.
+ */
+export function copyBeside(path: string, target: string, prepare?: (copy: string) => void): string {
+  const copy = `${target}.arriving`
+  for (const suffix of suffixes) rmSync(copy + suffix, { force: true })
+  copyFileSync(path, copy)
+  prepare?.(copy)
+  syncPath(copy)
+  return copy
+}
+
+interface RestoreOptions {
+  /** The directory may have a database, which is kept as `.before`. */
+  readonly replace?: boolean
+  /** What has to be changed in it before a relay can start on it. */
+  readonly prepare?: (copy: string) => void
+}
+
 /**
  * Checks a backup and installs it as the database of a data directory. No relay may run on the directory: the caller
- * must hold its lock. Throws if the directory already has a database, unless `replace` is set; the old database is then
- * kept as `.before`.
+ * must hold its lock. Throws if the directory already has a database, unless `replace` is set.
  */
-export function restoreBackup(path: string, dataDir: string, replace = false): BackupFileReport {
+export function restoreBackup(
+  path: string,
+  dataDir: string,
+  { replace = false, prepare }: RestoreOptions = {},
+): BackupFileReport {
   const report = checkBackup(path)
   const target = join(dataDir, databaseFileName)
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   if (existsSync(target) && !replace) throw new Error(`${dataDir} already contains a database.`)
-  const temporary = `${target}.arriving`
-  copyFileSync(path, temporary)
-  syncPath(temporary)
-  for (const suffix of ['', '-wal', '-shm']) {
+  const copy = copyBeside(path, target, prepare)
+  for (const suffix of suffixes) {
     if (existsSync(target + suffix)) renameSync(target + suffix, `${target}.before${suffix}`)
     else rmSync(`${target}.before${suffix}`, { force: true })
   }
-  renameSync(temporary, target)
+  renameSync(copy, target)
   syncPath(dirname(target))
   return report
 }

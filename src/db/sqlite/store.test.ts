@@ -221,7 +221,7 @@ describe('backup file', () => {
     const newDir = createTemporaryDir(t)
     restoreBackup(copy, newDir)
     assert.throws(() => restoreBackup(copy, newDir), /already/)
-    restoreBackup(copy, newDir, true)
+    restoreBackup(copy, newDir, { replace: true })
     const restored = await openStore({ dataDir: newDir })
     t.after(() => restored.close())
     assert.equal((await restored.readLedger()).lastSeq, report.lastSeq)
