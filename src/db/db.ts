@@ -17,7 +17,7 @@ export interface Db {
   first<Result>(query: Query<Result>): Promise<Result | undefined>
   /**
    * Like `all`, on the thread or connection for heavy statistics, so that they delay only each other. Accounts take turns
-   * (fair-queue.ts). `account`: whose report it is; absent: an operator's or the relay's own. Rejects with StoreError `busy`.
+   * (lib/fair-queue.ts). `account`: whose report it is; absent: an operator's or the relay's own. Rejects with StoreError `busy`.
    */
   report<Result>(query: Query<Result>, account?: string): Promise<Result[]>
   /**

@@ -8,7 +8,7 @@ import { errorMessage } from '../lib/error-message.ts'
  * `failed`: the disk cannot be trusted (fsync, input/output, corruption); the process must exit.
  * `conflict`: nothing was written, because a constraint or an expectation failed.
  * `invalid`: nothing was written, because the statement is wrong; a bug.
- * `busy`: nothing was read, because too many queries of the same owner are waiting (fair-queue.ts).
+ * `busy`: nothing was read, because too many queries of the same owner are waiting (query-queue.ts).
  */
 export type StoreErrorClass = 'full' | 'failed' | 'conflict' | 'invalid' | 'busy'
 

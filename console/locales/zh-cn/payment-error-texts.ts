@@ -132,6 +132,8 @@ const paymentMessages: Texts = [
   [/^This refund is (\w+)\.$/, '该退款的状态为 $1。'],
   [/^Referral not found\.$/, '邀请记录不存在。'],
   [/^This referral is (\w+)\.$/, '该邀请的状态为 $1。'],
+  [/^Too many PDFs are being rendered\. .*$/, '正在生成的 PDF 太多，请稍后再试。'],
+  [/^Rendering the PDF took too long\. .*$/, '生成 PDF 超时，请重试。'],
 ]
 
 addErrorTexts({ labels: paymentLabels, reasons: paymentReasons, messages: paymentMessages })

@@ -7,7 +7,8 @@ import type { PoolClient } from 'pg'
 import { compileQuery, type Db, type Query } from '../db.ts'
 import type { Statement, StatementResult } from '../statement.ts'
 import { StoreError } from '../store-error.ts'
-import { systemOwner, FairQueue } from '../fair-queue.ts'
+import { systemOwner } from '../../lib/fair-queue.ts'
+import { createQueryQueue } from '../query-queue.ts'
 import { openPool, runStatement } from './connection.ts'
 import { isConnectionLost, toPostgresFailure } from './errors.ts'
 import { writeLock } from './advisory-locks.ts'
@@ -51,7 +52,7 @@ export function openPostgresDb(url: string, name: string): PostgresDb {
     { url, name: `${name} reports`, statementMs: reportTimeoutMs, readOnly: true },
     1,
   )
-  const reportQueue = new FairQueue()
+  const reportQueue = createQueryQueue()
   const writePool = openPool({ url, name, statementMs: readTimeoutMs }, writeConnections)
   async function read<Result>(from: typeof readPool, query: Query<Result>): Promise<Result[]> {
     try {

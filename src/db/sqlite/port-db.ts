@@ -3,7 +3,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import { Channel, type ErrorFormat } from '../../rpc/channel.ts'
 import { compileQuery, type Query, type WorkerDb } from '../db.ts'
-import { systemOwner } from '../fair-queue.ts'
+import { systemOwner } from '../../lib/fair-queue.ts'
 import type { Row, Statement, StatementResult } from '../statement.ts'
 import { StoreError, toStoreFailure, type StoreFailure } from '../store-error.ts'
 import type { PackedCommit } from './packed-commit.ts'
@@ -25,7 +25,7 @@ export interface WriterService {
 
 /** What a reading thread offers to other threads. */
 export interface ReaderService {
-  /** `owner`: whose query it is, for the order of queries (fair-queue.ts). */
+  /** `owner`: whose query it is, for the order of queries (lib/fair-queue.ts). */
   read(statement: Statement, owner: string): Promise<Row[]>
 }
 

@@ -4,7 +4,7 @@
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { FairQueue } from '../fair-queue.ts'
+import { createQueryQueue } from '../query-queue.ts'
 import type { Row } from '../statement.ts'
 import { openReader } from './connection.ts'
 import type { ReaderService } from './port-db.ts'
@@ -12,7 +12,7 @@ import { serveStoreThread } from './serve-store-thread.ts'
 
 serveStoreThread((path: string) => {
   const connection = openReader(path)
-  const queue = new FairQueue()
+  const queue = createQueryQueue()
   const store: ReaderService = {
     read(statement, owner) {
       const { promise, resolve, reject } = Promise.withResolvers<Row[]>()

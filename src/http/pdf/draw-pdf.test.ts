@@ -7,7 +7,6 @@ import { describe, test, type TestContext } from 'node:test'
 import { createPng } from '../../lib/image-files.fixture.ts'
 import type { PdfContent } from './pdf-content.ts'
 import { drawPdf } from './draw-pdf.ts'
-import { renderPdf } from './render-pdf.ts'
 
 const skip =
   spawnSync('pdftoppm', ['-v']).error === undefined
@@ -66,16 +65,5 @@ describe('PDF', () => {
     const branded = await inkOf(t, { ...empty, brand: { name: '示例', logo, support: 'help@example.com' } })
     assert.ok(branded.ink > plain.ink + 500)
     assert.equal(branded.pages, 1)
-  })
-
-  test('Documents – are rendered in a thread, one after the other, within a bound', async () => {
-    const results = await Promise.allSettled(
-      Array.from({ length: 12 }, (_, index) => renderPdf({ ...empty, title: `文档 ${index}` })),
-    )
-    const failed = results.filter(({ status }) => status === 'rejected')
-    assert.equal(failed.length, 2)
-    for (const result of results)
-      if (result.status === 'fulfilled')
-        assert.equal(Buffer.from(result.value.subarray(0, 5)).toString('latin1'), '%PDF-')
   })
 })

@@ -53,5 +53,5 @@ export function receiptPdf(
   language: Language,
 ): Promise<Response> {
   const content = { ...receiptContent(receipt, language), brand: pdfBrand(branding.current) }
-  return pdfResponse(content, `receipt-${receipt.number}`)
+  return pdfResponse(receipt.account.id, content, `receipt-${receipt.number}`)
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { maxWaitingJobs } from '../../db/fair-queue.ts'
+import { maxWaitingQueries } from '../../db/query-queue.ts'
 import { ReportSlots } from './report-slots.ts'
 
 const [one, two, three] = [{}, {}, {}]
@@ -44,7 +44,7 @@ describe('ReportSlots', () => {
 
   test('account with too many waiting reports – gets no slot until one has ended', async () => {
     const slots = new ReportSlots()
-    for (let report = 0; report < 2 + maxWaitingJobs; report += 1) void slots.acquire('a', one)
+    for (let report = 0; report < 2 + maxWaitingQueries; report += 1) void slots.acquire('a', one)
     assert.equal(await slots.acquire('a', two), false)
     assert.equal(await slots.acquire('b', two), true)
     slots.release('a', one)

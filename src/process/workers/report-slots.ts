@@ -4,7 +4,7 @@
  * report waits for the worker's connection, so that reports of other accounts pass it.
  */
 import type { Db } from '../../db/db.ts'
-import { maxWaitingJobs } from '../../db/fair-queue.ts'
+import { maxWaitingQueries } from '../../db/query-queue.ts'
 import { StoreError } from '../../db/store-error.ts'
 
 const maxRunning = 2
@@ -23,7 +23,7 @@ export class ReportSlots {
   /** Resolves when a report may run; with false, at once, if too many of the account are waiting. */
   async acquire(account: string, holder: object): Promise<boolean> {
     const reports = this.#reports.get(account) ?? []
-    if (reports.length >= maxRunning + maxWaitingJobs) return false
+    if (reports.length >= maxRunning + maxWaitingQueries) return false
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#reports.set(account, [...reports, { holder, start: resolve }])
     this.#startFirst(account)

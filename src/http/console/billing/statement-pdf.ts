@@ -116,5 +116,5 @@ export function statementPdf(
   language: Language,
 ): Promise<Response> {
   const content = { ...statementContent(statement, language), brand: pdfBrand(branding.current) }
-  return pdfResponse(content, `statement-${statement.month}`)
+  return pdfResponse(statement.account.id, content, `statement-${statement.month}`)
 }

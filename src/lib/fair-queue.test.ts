@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { StoreError } from './store-error.ts'
-import { maxWaitingJobs, systemOwner, FairQueue } from './fair-queue.ts'
+import { systemOwner, FairQueue } from './fair-queue.ts'
+
+const maxWaitingOfOwner = 3
+const maxWaiting = 6
+const rejection = (): Error => new Error('too many')
 
 /** Jobs that end one by one, and the order in which they began. */
 class ManualJobs {
-  readonly queue = new FairQueue()
+  readonly queue = new FairQueue({ maxWaitingOfOwner, maxWaiting, rejection })
   readonly begun: string[] = []
   readonly #ends: (() => void)[] = []
 
@@ -38,26 +41,36 @@ describe('FairQueue', () => {
     assert.deepEqual(await Promise.all(results), ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1'])
   })
 
-  test('owner with too many waiting jobs – is rejected as busy, another one is not', async () => {
+  test('owner with too many waiting jobs – is rejected, another one is not', async () => {
     const jobs = new ManualJobs()
-    const accepted = Array.from({ length: maxWaitingJobs + 1 }, () => jobs.add('a', 'a'))
-    await assert.rejects(jobs.add('a', 'a'), (error) => error instanceof StoreError && error.class === 'busy')
+    const accepted = Array.from({ length: maxWaitingOfOwner + 1 }, () => jobs.add('a', 'a'))
+    await assert.rejects(jobs.add('a', 'a'), /too many/)
     accepted.push(jobs.add('b', 'b'))
     await jobs.endOne()
     accepted.push(jobs.add('a', 'a'))
     for (const _ of accepted) await jobs.endOne()
-    assert.equal((await Promise.all(accepted)).length, maxWaitingJobs + 3)
+    assert.equal((await Promise.all(accepted)).length, maxWaitingOfOwner + 3)
+  })
+
+  test('too many waiting jobs of all owners – are rejected until one has begun', async () => {
+    const jobs = new ManualJobs()
+    const accepted = ['a', 'b', 'c', 'd', 'e', 'f', 'f'].map((owner) => jobs.add(owner, owner))
+    await assert.rejects(jobs.add('g', 'g'), /too many/)
+    await jobs.endOne()
+    accepted.push(jobs.add('g', 'g'))
+    for (const _ of accepted) await jobs.endOne()
+    assert.equal((await Promise.all(accepted)).length, maxWaiting + 2)
   })
 
   test('jobs of the system – are not bounded', async () => {
     const jobs = new ManualJobs()
-    const accepted = Array.from({ length: 3 * maxWaitingJobs }, () => jobs.add(systemOwner, 'x'))
+    const accepted = Array.from({ length: 3 * maxWaiting }, () => jobs.add(systemOwner, 'x'))
     for (const _ of accepted) await jobs.endOne()
     assert.equal((await Promise.all(accepted)).length, accepted.length)
   })
 
   test('failed job – rejects, and the next one runs', async () => {
-    const queue = new FairQueue()
+    const queue = new FairQueue({ maxWaitingOfOwner, rejection })
     const failed = queue.run('a', () => Promise.reject(new Error('no such table')))
     const next = queue.run('a', () => Promise.resolve('fine'))
     await assert.rejects(failed, /no such table/)
