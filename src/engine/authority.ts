@@ -218,6 +218,11 @@ export class Authority {
     if (held && charge) this.#deps.spendNotifications.onSettled(held, caps)
   }
 
+  /** By account, of those with open holds: the balance less what is held. */
+  availableUnderHolds(): Promise<ReadonlyMap<string, bigint>> {
+    return this.#deps.store.availableUnderHolds()
+  }
+
   /** The current wallet of an account, or of a key within it. */
   async wallet(accountId: string, keyId: string | null): Promise<Wallet> {
     const { store, directory, now } = this.#deps

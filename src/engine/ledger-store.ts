@@ -37,4 +37,6 @@ export interface LedgerStore {
   keepsOverruns(): Promise<boolean>
   /** The owners as of the last decision. */
   readOwners(ids: readonly string[]): Promise<readonly Owner[]>
+  /** By account, of those with open holds on any node: the balance less what is held. */
+  availableUnderHolds(): Promise<ReadonlyMap<string, bigint>>
 }

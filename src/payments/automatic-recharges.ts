@@ -2,10 +2,15 @@
  * Automatic recharges: one row per account, with what its person has consented to, the saved card and the order in flight.
  * Statements are for the batches of `engine/payments/`.
  */
-import type { Compilable } from 'kysely'
+import { sql as fragment, type Compilable, type ExpressionBuilder } from 'kysely'
 import { expectChanges, type Db, type Query } from '../db/db.ts'
 import { columnsOf, fieldsOf, type RowFields } from '../db/row-fields.ts'
-import { sql, type AutomaticRechargesTable, type ReplacedCardsTable } from '../db/schema/schema.ts'
+import {
+  sql,
+  type AutomaticRechargesTable,
+  type ReplacedCardsTable,
+  type Schema,
+} from '../db/schema/schema.ts'
 import type { MethodName, PaymentMethod, SavedCard } from './payment-method.ts'
 import type { Order } from './payment-orders.ts'
 
@@ -22,24 +27,74 @@ export async function automaticRechargeOf(db: Db, account: string): Promise<Auto
   return row && fieldsOf(row)
 }
 
-const recharges = () => sql.selectFrom('automatic_recharges').selectAll()
+const recharges = () => sql.selectFrom('automatic_recharges').selectAll('automatic_recharges')
 
-/** Those that may make an order now, if their balance is below their threshold. */
-export async function dueRecharges(db: Db, now: number, account?: string): Promise<AutomaticRecharge[]> {
-  const query = recharges()
-    .where((build) => build.and(columnsOf<AutomaticRechargesTable>({ accountId: account })))
-    .where('state', '=', 'on')
-    .where('order_id', 'is', null)
-    .where((build) => build.or([build('next_attempt_at', 'is', null), build('next_attempt_at', '<=', now)]))
-    .where((build) =>
-      build.or([build('last_attempt_at', 'is', null), build('last_attempt_at', '<=', now - minIntervalMs)]),
-    )
+type Build = ExpressionBuilder<Pick<Schema, 'automatic_recharges'>, 'automatic_recharges'>
+
+const isDue = (now: number) => (build: Build) =>
+  build.and([
+    build('automatic_recharges.state', '=', 'on'),
+    build('order_id', 'is', null),
+    build.or([build('next_attempt_at', 'is', null), build('next_attempt_at', '<=', now)]),
+    build.or([build('last_attempt_at', 'is', null), build('last_attempt_at', '<=', now - minIntervalMs)]),
+  ])
+
+/** Those of the accounts that may make an order now, if their balance is below their threshold. */
+export async function dueRecharges(
+  db: Db,
+  now: number,
+  accounts: readonly string[],
+): Promise<AutomaticRecharge[]> {
+  const query = recharges().where('account_id', 'in', accounts).where(isDue(now))
   return (await db.all(query)).map(fieldsOf)
 }
 
-/** Those whose last order is not accounted for. */
-export async function rechargesInFlight(db: Db): Promise<AutomaticRecharge[]> {
-  return (await db.all(recharges().where('order_id', 'is not', null))).map(fieldsOf)
+interface SweepPage {
+  readonly method: MethodName
+  /** Begins after this account, and continues with the first one. */
+  readonly after: string
+  readonly now: number
+  readonly limit: number
+}
+
+/** The accounts, by their ids, with an order in flight, or due with a balance below their threshold, whatever is held. */
+export async function accountsToSweep(
+  db: Db,
+  { method, after, now, limit }: SweepPage,
+): Promise<readonly string[]> {
+  const query = sql
+    .selectFrom('automatic_recharges')
+    .innerJoin('accounts', 'accounts.id', 'automatic_recharges.account_id')
+    .leftJoin('owners', (join) =>
+      join.on('owners.id', '=', fragment<string>`'a:' || automatic_recharges.account_id`),
+    )
+    .select('automatic_recharges.account_id')
+    .where('method', '=', method)
+    .where((build) =>
+      build.or([
+        build('order_id', 'is not', null),
+        build.and([
+          isDue(now)(build),
+          build('accounts.status', '=', 'active'),
+          build(build.fn.coalesce('owners.balance_nanos', build.lit(0)), '<', build.ref('threshold_nanos')),
+        ]),
+      ]),
+    )
+    .orderBy((build) =>
+      build.case().when('account_id', '>', after).then(build.lit(0)).else(build.lit(1)).end(),
+    )
+    .orderBy('account_id')
+    .limit(limit)
+  return (await db.all(query)).map((row) => row.account_id)
+}
+
+/** Those that have changed since then, with their thresholds. */
+export async function thresholdsChangedSince(db: Db, since: number) {
+  const query = sql
+    .selectFrom('automatic_recharges')
+    .select(['account_id', 'state', 'threshold_nanos'])
+    .where('updated_at', '>=', since)
+  return db.all(query)
 }
 
 /** Those with this card, or with any card of this customer. */

@@ -252,6 +252,9 @@ export class ProviderError extends Error {
   }
 }
 
+/** There was no response at all, in time. */
+export class NoResponseError extends ProviderError {}
+
 /** For `check`: that a provider gives no response that can be verified is a problem, too. */
 export async function problemOf(ask: () => Promise<string | null>): Promise<string | null> {
   try {

@@ -2,7 +2,7 @@
 import { forbiddenReason, parseCidrs, parseHostLiteral, type Cidr } from '../lib/address-guard.ts'
 import { errorCode } from '../lib/error-message.ts'
 import { GuardedHttp, type GuardedRequest, type GuardedResponse } from '../lib/guarded-http.ts'
-import { ProviderError } from './payment-method.ts'
+import { NoResponseError, ProviderError } from './payment-method.ts'
 
 const timeoutMs = 20_000
 const maxResponseBytes = 1024 ** 2
@@ -33,7 +33,7 @@ export class ProviderHttp implements AsyncDisposable {
     if (protocol !== 'https:' && !mayUseHttp(url, this.#allow))
       throw new ProviderError(`${host} must be asked by https.`)
     const response = await this.#http.request({ ...request, maxBytes }).catch((error: unknown) => {
-      throw new ProviderError(`${host} did not respond (${errorCode(error) ?? 'no connection'}).`)
+      throw new NoResponseError(`${host} did not respond (${errorCode(error) ?? 'no connection'}).`)
     })
     if (response.isCut) throw new ProviderError(`The response of ${host} is too large.`)
     return response

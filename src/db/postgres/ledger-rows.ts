@@ -67,6 +67,17 @@ export function parseRows<Shape>(rows: ResultRows, columns: readonly (keyof Shap
   })
 }
 
+/** What the accounts with open holds have left. */
+export function readAvailableUnderHolds(
+  db: Db,
+): Promise<{ readonly account: string; readonly available_nanos: bigint }[]> {
+  return db.all({
+    sql: `select substr(id, 3) as account, balance_nanos - held_nanos as available_nanos from owners
+      where held_nanos > 0 and id like 'a:%'`,
+    parameters: [],
+  })
+}
+
 /** Reads owners without locking them. */
 export function readOwnerRows(db: Db, ids: readonly string[]): Promise<SharedOwnerRow[]> {
   return db.all({

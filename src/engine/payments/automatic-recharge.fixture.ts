@@ -3,12 +3,15 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { openStripe, type OpenStripe } from '../../../test/support/payments/open-stripe.ts'
 import type { Db } from '../../db/db.ts'
-import { openTemporaryDb } from '../../db/store.fixture.ts'
+import type { LedgerCommit } from '../../db/ledger-commit.ts'
+import { createLedgerCommit, openAnyStore } from '../../db/store.fixture.ts'
 import { insertAccounts } from '../../ledger/credits/accounts.fixture.ts'
 import { listNotifications } from '../../notifications/notifications.ts'
 import {
   automaticRechargeOf,
   consentVersion,
+  putConsent,
+  saveCard as putCard,
   type AutomaticRecharge,
 } from '../../payments/automatic-recharges.ts'
 import { listOrders, type Order } from '../../payments/payment-orders.ts'
@@ -32,14 +35,48 @@ export interface OpenRecharges {
 
 /** `now`: the first time of the clock. */
 export async function openRecharges(t: TestContext, now = Date.now()): Promise<OpenRecharges> {
-  const db = await openTemporaryDb(t)
+  const { db, commit } = await openAnyStore(t)
   await insertAccounts(db, account)
   const { method, provider, clock, ...open } = await openStripe()
   t.after(() => open[Symbol.asyncDispose]())
   clock.now = now
   const wallet = { balance: 0n, held: 0n }
-  const deps = paymentDepsOf(db, method, wallet, () => clock.now)
-  return { db, deps, stripe: provider, clock, wallet, service: new AutomaticRechargeService(deps) }
+  const deps: PaymentDeps = {
+    ...paymentDepsOf(db, method, wallet, () => clock.now),
+    availableUnderHolds: () =>
+      Promise.resolve(new Map(wallet.held === 0n ? [] : [[account, wallet.balance - wallet.held]])),
+  }
+  let commits = 0
+  const service = new AutomaticRechargeService(deps)
+  const sweep = service.sweep.bind(service)
+  service.sweep = async () => {
+    commits += 1
+    await commit(commitOf(commits, wallet.balance))
+    await sweep()
+  }
+  return { db, deps, stripe: provider, clock, wallet, service }
+}
+
+/** The commit of the ledger after which the account has this balance. */
+function commitOf(seq: number, balance: bigint): LedgerCommit {
+  const { owners, ...rest } = createLedgerCommit(seq)
+  return { ...rest, owners: owners.map((owner) => ({ ...owner, balance_nanos: balance })) }
+}
+
+/** More accounts with the same consent and card, and without a balance of their own; `wallet` counts for all. */
+export async function addLowAccounts(open: OpenRecharges, accounts: readonly string[]): Promise<void> {
+  const { db, clock } = open
+  const { data } = await listOrders(db, { account }, { limit: 1 })
+  const [order] = data
+  const { cardCustomer, cardId, cardLastFour, ...recharge } = await read(open)
+  assert.ok(order && cardCustomer !== null && cardId !== null && cardLastFour !== null)
+  const card = { customer: cardCustomer, card: cardId, lastFour: cardLastFour }
+  const amounts = { thresholdNanos: 8n * yuan, amountMinor: 2000n, monthlyLimitMinor: 5000n }
+  await insertAccounts(db, ...accounts)
+  for (const accountId of accounts) {
+    const consented = { ...recharge, ...amounts, accountId, consentedBy: 'person:one' }
+    await db.write(putConsent(consented, clock.now), ...putCard({ ...order, accountId }, card, clock.now))
+  }
 }
 
 /** The payer pays an ordinary order of 10, whose id it returns, and agrees to save the card. */

@@ -23,7 +23,12 @@ import {
   updateOrder,
   type Order,
 } from '../../payments/payment-orders.ts'
-import { ProviderError, type SavedCard, type SavedCards } from '../../payments/payment-method.ts'
+import {
+  NoResponseError,
+  ProviderError,
+  type SavedCard,
+  type SavedCards,
+} from '../../payments/payment-method.ts'
 import { hasDispute } from '../../payments/payment-refunds.ts'
 import { checkOrder } from './check-order.ts'
 import { nextCheckOf } from './check-schedule.ts'
@@ -42,7 +47,10 @@ const onlyReadBeforeEndMs = 10 * minute
 /** An order that the relay itself rejects, such as one above the day's maximum, is tried again so much later. */
 const retryRejectedMs = 60 * minute
 
-/** Recharges if the balance is below the threshold and nothing is against it. `recharge` is due. */
+/**
+ * Recharges if the balance is below the threshold and nothing is against it. `recharge` is due. Throws a NoResponseError if
+ * the provider does not respond.
+ */
 export async function rechargeIfLow(deps: PaymentDeps, recharge: AutomaticRecharge): Promise<void> {
   const { accountId, thresholdNanos, amountMinor, currency } = recharge
   const method = deps.methods.get(recharge.method)
@@ -124,7 +132,7 @@ async function beginOrder(
   }
 }
 
-/** What became of an order in flight. `recharge` has one. */
+/** What became of an order in flight. `recharge` has one. Throws a NoResponseError if the provider does not respond. */
 export async function followOrder(deps: PaymentDeps, recharge: AutomaticRecharge): Promise<void> {
   const { accountId, orderId } = recharge
   const order = orderId === null ? undefined : await orderById(deps.db, orderId)
@@ -143,10 +151,12 @@ async function chargeOrder(deps: PaymentDeps, recharge: AutomaticRecharge, order
   const card = cardOf(recharge)
   if (savedCards === undefined || card === null) return
   const result = await chargeTwice(deps, savedCards, { order, card })
-  switch (result?.state) {
-    case undefined:
-      await checkOrder(deps, order, rechargeActor)
-      return
+  if (result instanceof ProviderError) {
+    await checkOrder(deps, order, rechargeActor)
+    if (result instanceof NoResponseError) throw result
+    return
+  }
+  switch (result.state) {
     case 'paid': {
       const settlement = { method: order.method, facts: result.payment, by: rechargeActor }
       const outcome = await settleOrder(deps, settlement)
@@ -168,21 +178,20 @@ async function chargeOrder(deps: PaymentDeps, recharge: AutomaticRecharge, order
   }
 }
 
-/** A lost answer is asked for once more, under the same number. undefined: it was lost again. */
+/** A lost answer is asked for once more, under the same number. An error: it was lost again. */
 async function chargeTwice(
   deps: PaymentDeps,
   savedCards: SavedCards,
   { order, card }: { readonly order: Order; readonly card: SavedCard },
 ) {
-  for (let asked = 0; asked < 2; asked += 1) {
-    try {
-      return await savedCards.charge(providerOrderOf(deps, order), card)
-    } catch (error) {
-      if (!(error instanceof ProviderError)) throw error
-      deps.log.warn({ order: order.id, problem: error.message }, 'saved card could not be charged')
-    }
+  const charge = (): ReturnType<SavedCards['charge']> => savedCards.charge(providerOrderOf(deps, order), card)
+  const orProblem = (error: unknown): ProviderError => {
+    if (!(error instanceof ProviderError)) throw error
+    deps.log.warn({ order: order.id, problem: error.message }, 'saved card could not be charged')
+    return error
   }
-  return undefined
+  const first = await charge().catch(orProblem)
+  return first instanceof ProviderError ? charge().catch(orProblem) : first
 }
 
 async function endPaid({ db, now }: PaymentDeps, account: string, orderId: string): Promise<void> {

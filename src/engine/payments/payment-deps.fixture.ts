@@ -29,6 +29,7 @@ export function paymentDepsOf(
     now,
     credits: { takeBack: unused, enterWithId: unused },
     wallet: () => Promise.resolve({ ...wallet }),
+    availableUnderHolds: () => Promise.resolve(new Map()),
     publishChanges: () => Promise.resolve(),
     async applyCreditOrder(id) {
       const order = await creditOrderById(db, id)

@@ -19,6 +19,8 @@ export interface PaymentDeps extends SettleDeps {
   readonly log: Log
   readonly credits: Pick<Credits, 'takeBack' | 'enterWithId'>
   readonly wallet: (account: string) => Promise<Pick<Wallet, 'balance' | 'held'>>
+  /** By account, of those with open holds: the balance less what is held. */
+  readonly availableUnderHolds: () => Promise<ReadonlyMap<string, bigint>>
   /** The promotion that applies to a recharge of this account. */
   readonly bonusFor: (account: string, creditNanos: bigint, at: number) => Promise<OrderBonus>
   /** Resolves when every thread has applied the changes. */

@@ -4,7 +4,7 @@
  */
 import type { Db } from '../../db/db.ts'
 import { hasOlderNodes } from '../../db/postgres/nodes.ts'
-import { readOwnerRows } from '../../db/postgres/ledger-rows.ts'
+import { readAvailableUnderHolds, readOwnerRows } from '../../db/postgres/ledger-rows.ts'
 import { emptyOwner, type LedgerState, type Owner } from '../../ledger/state.ts'
 import type { CreditingKind, Operation, OperationKind, Results } from '../../ledger/transaction.ts'
 import type { LedgerStore } from '../ledger-store.ts'
@@ -78,5 +78,10 @@ export class SharedStore implements LedgerStore {
     const rows = await readOwnerRows(this.#deps.db, [...ids])
     const found = new Map(rows.map((row) => [row.id, ownerFromRow(row)]))
     return ids.map((id) => found.get(id) ?? emptyOwner())
+  }
+
+  async availableUnderHolds(): Promise<ReadonlyMap<string, bigint>> {
+    const rows = await readAvailableUnderHolds(this.#deps.db)
+    return new Map(rows.map((row) => [row.account, row.available_nanos]))
   }
 }

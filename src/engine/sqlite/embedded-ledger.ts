@@ -8,7 +8,7 @@ import { sql } from '../../db/schema/schema.ts'
 import type { Denial } from '../../ledger/caps.ts'
 import { claimConflict, creditsOf, decide } from '../../ledger/decide.ts'
 import { books } from '../../ledger/entries.ts'
-import { ownerOf, type Owner } from '../../ledger/state.ts'
+import { accountOwner, ownerOf, type Owner } from '../../ledger/state.ts'
 import type {
   ClaimConflict,
   CreditingKind,
@@ -102,6 +102,15 @@ export class EmbeddedLedger extends CommitQueue implements LedgerStore, LedgerTr
 
   readOwners(ids: readonly string[]): Promise<readonly Owner[]> {
     return Promise.resolve(ids.map((id) => ownerOf(this.state, id)))
+  }
+
+  availableUnderHolds(): Promise<ReadonlyMap<string, bigint>> {
+    const available = new Map<string, bigint>()
+    for (const { account } of this.state.holds.values()) {
+      const { balance, held } = ownerOf(this.state, accountOwner(account))
+      available.set(account, balance - held)
+    }
+    return Promise.resolve(available)
   }
 
   storedBy(claim: string, seenCommit: number): number | null {

@@ -88,6 +88,7 @@ export class ControlHandler {
       now: Date.now,
       credits: core.credits,
       wallet: async (account) => core.authority.wallet(account, null),
+      availableUnderHolds: () => core.authority.availableUnderHolds(),
       publishChanges: (changes) => this.publishChanges(changes),
       applyCreditOrder: (id) => this.creditService.applyOrder(id),
       bonusFor: (account, creditNanos, at) => bonusFor(core.store.db, { account, creditNanos, at }),
