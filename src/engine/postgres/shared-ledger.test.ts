@@ -5,6 +5,7 @@ import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { compileQuery, type Db } from '../../db/db.ts'
 import { openClient, runStatement } from '../../db/postgres/connection.ts'
+import { readAvailableUnderHolds, readOwnerRows } from '../../db/postgres/ledger-rows.ts'
 import { joinCluster, listOpenHolds } from '../../db/postgres/nodes.ts'
 import { postgresSkipReason } from '../../db/postgres/postgres.fixture.ts'
 import { outcome } from '../../relay/request-outcome.fixture.ts'
@@ -15,6 +16,7 @@ import {
   credit,
   hold,
   openLedger,
+  openLedgerWithHold,
   openOperator,
   settle,
   waitForConnection,
@@ -66,6 +68,17 @@ describe('SharedLedger', () => {
       assert.deepEqual((await verifyDatabase(node.url)).findings, [])
     },
   )
+
+  test('accounts with open holds – have their balance less all that is held', { skip }, async (t) => {
+    const node = await openLedgerWithHold(t)
+    await hold(node, 'req-2')
+    await credit(node, 1_000_000n, 'two')
+    const [owner] = await readOwnerRows(node.db, ['a:one'])
+    assert.ok(owner !== undefined && owner.held_nanos > 0n)
+    assert.deepEqual(await readAvailableUnderHolds(node.db), [
+      { account: 'one', available_nanos: owner.balance_nanos - owner.held_nanos },
+    ])
+  })
 
   test('repeated operation – changes nothing', { skip }, async (t) => {
     const node = await openLedger(t, () => 'pass')
