@@ -91,6 +91,13 @@ describe('Alipay', () => {
     }
   })
 
+  test('QR code – can be paid for two hours at most, the page for as long as is set', async () => {
+    await using open = await openAlipay()
+    const hours = (configured: number, product: string | null) =>
+      open.method.lifetimeMs(configured * 3_600_000, product) / 3_600_000
+    assert.deepEqual([hours(1, 'qr'), hours(23, 'qr'), hours(23, 'page')], [1, 2, 23])
+  })
+
   test('page – the link is signed, says what is paid, and holds no more than that', async () => {
     await using open = await openAlipay()
     const order = testOrder(open.method, { product: 'page', amountMinor: 435n })

@@ -10,6 +10,8 @@ import { problemOf, type PaymentMethod } from './payment-method.ts'
 
 /** Valid as a number, and never given to an order. */
 const noOrder = `S${'0'.repeat(26)}`
+/** Alipay's QR codes can be scanned for so long. Its page has no such limit. */
+const maxQrLifetimeMs = 2 * 3_600_000
 
 /** null: not configured. Throws a `ConfigError` if it is half configured. */
 export function createAlipay(deps: PaymentMethodDeps): PaymentMethod | null {
@@ -23,7 +25,8 @@ export function createAlipay(deps: PaymentMethodDeps): PaymentMethod | null {
     merchant,
     currency: alipayCurrency,
     products: settings.products,
-    lifetimeMs: (configuredMs) => configuredMs,
+    lifetimeMs: (configuredMs, product) =>
+      product === 'qr' ? Math.min(configuredMs, maxQrLifetimeMs) : configuredMs,
     begin: (order) => orders.begin(order),
     read: (order) => orders.read(order),
     close: (order) => orders.close(order),

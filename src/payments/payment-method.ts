@@ -226,8 +226,8 @@ export interface PaymentMethod {
   readonly currency: string
   /** The first is the default; empty: there is no choice. */
   readonly products: readonly string[]
-  /** How long an order may be paid. `configuredMs`: PAYMENT_EXPIRY. */
-  lifetimeMs(configuredMs: number): number
+  /** How long an order of this product may be paid. `configuredMs`: PAYMENT_EXPIRY. */
+  lifetimeMs(configuredMs: number, product: string | null): number
   /** Begins an order, or finds what an earlier call with the same order began. */
   begin(order: ProviderOrder): Promise<BegunOrder>
   read(order: ProviderOrder): Promise<OrderReading>

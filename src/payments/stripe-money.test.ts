@@ -254,7 +254,7 @@ describe('stripe bills', () => {
     for (const at of [midnight - 1000, midnight, midnight + 86_399_000, midnight + 86_400_000]) {
       clock.now = at
       const createdAt = at
-      const order = testOrder(method, { createdAt, expiresAt: at + method.lifetimeMs(0) })
+      const order = testOrder(method, { createdAt, expiresAt: at + method.lifetimeMs(0, null) })
       await method.begin(order)
       transactions.push(provider.pay(order.id))
     }

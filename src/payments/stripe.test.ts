@@ -82,7 +82,9 @@ describe('stripe settings', () => {
 
   test('settings – an order lives 35 minutes to 23 h 55 min', () => {
     const { method } = createMethod(createStripe, settings)
-    const minutes = [5, 40, 1440].map((configured) => (method?.lifetimeMs(configured * 60_000) ?? 0) / 60_000)
+    const minutes = [5, 40, 1440].map(
+      (configured) => (method?.lifetimeMs(configured * 60_000, null) ?? 0) / 60_000,
+    )
     assert.deepEqual(minutes, [35, 40, 1435])
   })
 })

@@ -92,8 +92,8 @@ describe('WeChat Pay', () => {
       notify_url: order.noticeUrl,
       amount: { total: 435, currency: 'CNY' },
     })
-    assert.equal(method.lifetimeMs(86_400_000), 7_200_000)
-    assert.equal(method.lifetimeMs(300_000), 300_000)
+    assert.equal(method.lifetimeMs(86_400_000, null), 7_200_000)
+    assert.equal(method.lifetimeMs(300_000, null), 300_000)
   })
 
   test('begin – an order that is paid is read, one with another amount or closed is refused', async () => {

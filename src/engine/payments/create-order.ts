@@ -156,7 +156,8 @@ interface NewOrder {
 function orderOf({ config }: PaymentDeps, method: PaymentMethod, { input, quote, now }: NewOrder): Order {
   const { account, clientKey, savesCard = false, automatic = false, by } = input
   const { bonus, method: name, ...amounts } = quote
-  const expiresAt = now + method.lifetimeMs(config.paymentExpiryMs)
+  const product = productOf(method, input.product)
+  const expiresAt = now + method.lifetimeMs(config.paymentExpiryMs, product)
   return {
     ...amounts,
     id: newOrderId(),
@@ -164,7 +165,7 @@ function orderOf({ config }: PaymentDeps, method: PaymentMethod, { input, quote,
     orderedBy: by,
     method: name,
     merchant: method.merchant,
-    product: productOf(method, input.product),
+    product,
     bonusNanos: bonus.nanos,
     promotionId: bonus.promotionId,
     state: 'created',

@@ -127,14 +127,15 @@ export const openMethod = async (contract: MethodContract): Promise<OpenMethod> 
 /** A new order of 10.00. */
 export function testOrder(method: PaymentMethod, changes: Partial<ProviderOrder> = {}): ProviderOrder {
   const createdAt = Date.now()
+  const product = method.products[0] ?? null
   return {
     id: `S${newId('order').slice('order_'.length).toUpperCase()}`,
-    product: method.products[0] ?? null,
+    product,
     amountMinor: 1000n,
     currency: method.currency,
     description: 'Balance',
     createdAt,
-    expiresAt: createdAt + method.lifetimeMs(30 * 60_000),
+    expiresAt: createdAt + method.lifetimeMs(30 * 60_000, product),
     noticeUrl: method.notices === null ? null : `https://relay.example/api/payments/${method.name}/notice`,
     returnUrl: 'https://relay.example/billing',
     savesCard: false,
