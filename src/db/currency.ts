@@ -8,7 +8,8 @@ import { getSetting, insertSettingStatement } from './settings.ts'
 
 /** The name of the setting in the store. */
 export const currencySetting = 'currency'
-const defaultCurrency = 'CNY'
+/** What the first start writes without `CURRENCY`. */
+export const defaultCurrency = 'CNY'
 
 /** Why a relay with this `CURRENCY` would not start; null: it is not set, or the same as that of the store. */
 export function findCurrencyProblem(stored: string, configured: string | null): string | null {

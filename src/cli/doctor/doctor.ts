@@ -1,6 +1,6 @@
 /** `sluice doctor`: checks the whole installation and suggests fixes. */
 
-import { findCurrencyProblem } from '../../db/currency.ts'
+import { defaultCurrency, findCurrencyProblem } from '../../db/currency.ts'
 import { findKeyProblem, type DataKeyRows } from '../../db/data-keys.ts'
 import {
   checkConnections,
@@ -14,6 +14,8 @@ import {
 import type { Command } from 'commander'
 import { existsSync } from 'node:fs'
 import { ConfigError, readConfig, type Config } from '../../config.ts'
+import { createPaymentMethods } from '../../payments/payment-methods.ts'
+import { ProviderHttp } from '../../payments/provider-http.ts'
 import { findMissingDatabaseUrl, hasStore } from '../../process/store-location.ts'
 import { checkClock, checkDirectory, checkDisk, checkPort, checkVersions } from './machine.ts'
 import { checkDatabase, checkRelay, checkNode, checkService } from './relay.ts'
@@ -28,13 +30,29 @@ interface DoctorOptions extends ProgressOptions {
   readonly calls: boolean
 }
 
-function checkConfiguration(): { finding: Finding[]; config: Config | null } {
+function reportProblems(problems: readonly string[]): Finding[] {
+  if (problems.length === 0) return [ok('configuration', 'all settings are valid')]
+  return problems.map((problem) => fail('configuration', problem, 'See docs/configuration.md.'))
+}
+
+function readSettings(): Config | readonly string[] {
   try {
-    return { config: readConfig(), finding: [ok('configuration', 'all settings are valid')] }
+    return readConfig()
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error
-    const advice = 'See docs/configuration.md.'
-    return { config: null, finding: error.problems.map((problem) => fail('configuration', problem, advice)) }
+    if (error instanceof ConfigError) return error.problems
+    throw error
+  }
+}
+
+/** What would refuse the start: the same check, which asks no provider. */
+async function findPaymentProblems(config: Config, currency: string): Promise<readonly string[]> {
+  await using http = new ProviderHttp(config.paymentAllow)
+  try {
+    await createPaymentMethods({ config, currency, http, now: Date.now })
+    return []
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems
+    throw error
   }
 }
 
@@ -49,6 +67,8 @@ interface StoreChecks {
   readonly findings: Finding[]
   /** Models and upstreams can be read. */
   readonly isUsable: boolean
+  /** That of the store; null: it is not known. */
+  readonly currency: string | null
 }
 
 /** Whether the relay would start with this `CURRENCY`; nothing before the first start of this release. */
@@ -74,7 +94,7 @@ async function withKeyFinding(
     ? 'The running relay has another key, and would not start again with this one: run this command with its settings.'
     : 'Set ENCRYPTION_KEY to the value that the relay had before, or restore sealing.key from a backup.'
   const finding = fail('encryption key', problem, advice)
-  return { findings: [...checks.findings, finding], isUsable: checks.isUsable && isRunning }
+  return { ...checks, findings: [...checks.findings, finding], isUsable: checks.isUsable && isRunning }
 }
 
 async function checkCluster({ config, isRunning, report }: DoctorContext, url: string): Promise<StoreChecks> {
@@ -84,12 +104,14 @@ async function checkCluster({ config, isRunning, report }: DoctorContext, url: s
   findings.push(database)
   if (config.redisUrl !== null) findings.push(await checkRedis(config.redisUrl))
   findings.push(await checkClock(null), await checkPort(config, isRunning))
-  if (database.state === 'fail') return { findings, isUsable: false }
+  if (database.state === 'fail') return { findings, isUsable: false, currency: null }
   findings.push(await checkConnections(url))
   const empty = await checkInitialized(url)
-  if (empty !== null) return { findings: [...findings, empty], isUsable: false }
-  findings.push(...(await checkNodes(url)), ...checkCurrency(await readClusterCurrency(url), config))
-  return withKeyFinding({ findings, isUsable: true }, await readClusterKeys(url), { config, isRunning })
+  if (empty !== null) return { findings: [...findings, empty], isUsable: false, currency: null }
+  const currency = await readClusterCurrency(url)
+  findings.push(...(await checkNodes(url)), ...checkCurrency(currency, config))
+  const checks = { findings, isUsable: true, currency }
+  return withKeyFinding(checks, await readClusterKeys(url), { config, isRunning })
 }
 
 async function checkSingleNode({ config, isRunning, report }: DoctorContext): Promise<StoreChecks> {
@@ -101,7 +123,7 @@ async function checkSingleNode({ config, isRunning, report }: DoctorContext): Pr
         ? warn('database', `no database in ${dataDir} yet`, 'The first start creates it.')
         : fail('database', problem, 'A start without DATABASE_URL would create an empty relay.')
     const findings = [database, await checkClock(null), await checkPort(config, isRunning)]
-    return { findings, isUsable: false }
+    return { findings, isUsable: false, currency: null }
   }
   report('reading the database')
   const { finding, lastWrittenMs, keys, currency } = await checkDatabase(dataDir)
@@ -111,19 +133,32 @@ async function checkSingleNode({ config, isRunning, report }: DoctorContext): Pr
     await checkClock(lastWrittenMs),
     await checkPort(config, isRunning),
   ]
-  return withKeyFinding({ findings, isUsable: finding.state !== 'fail' }, keys, { config, isRunning })
+  const checks = { findings, isUsable: finding.state !== 'fail', currency }
+  return withKeyFinding(checks, keys, { config, isRunning })
 }
 
 async function runChecks(options: DoctorOptions, report: (step: string) => void): Promise<Finding[]> {
-  const { config, finding } = checkConfiguration()
-  const findings = [checkVersions(), ...finding]
-  if (config === null) return findings
-  findings.push(...checkSettings(config), ...checkHardeningSettings(config))
+  const config = readSettings()
+  if (!('dataDir' in config)) return [checkVersions(), ...reportProblems(config)]
+  const { findings, currency } = await checkInstallation(config, options, report)
+  // Amounts of payments have the decimals of the currency that the store has, or that the first start writes.
+  const problems = await findPaymentProblems(config, currency ?? config.currency ?? defaultCurrency)
+  return [checkVersions(), ...reportProblems(problems), ...findings]
+}
+
+async function checkInstallation(
+  config: Config,
+  options: DoctorOptions,
+  report: (step: string) => void,
+): Promise<Pick<StoreChecks, 'findings' | 'currency'>> {
   const { dataDir, databaseUrl } = config
   const directory = checkDirectory(dataDir)
-  findings.push(directory)
-  if (directory.state === 'fail') return findings
-  if (!existsSync(dataDir)) return [...findings, await checkClock(null), await checkPort(config, false)]
+  const findings = [...checkSettings(config), ...checkHardeningSettings(config), directory]
+  if (directory.state === 'fail') return { findings, currency: null }
+  if (!existsSync(dataDir)) {
+    findings.push(await checkClock(null), await checkPort(config, false))
+    return { findings, currency: null }
+  }
   report('measuring the disk')
   const { findings: disk, isFull } = checkDisk(dataDir)
   const { finding: relay, isRunning } = await checkRelay(dataDir)
@@ -132,9 +167,11 @@ async function runChecks(options: DoctorOptions, report: (step: string) => void)
   const store = await (databaseUrl === null ? checkSingleNode(context) : checkCluster(context, databaseUrl))
   findings.push(...store.findings)
   // Without a running relay, this command opens the store itself, which writes.
-  if (!store.isUsable || (isFull && !isRunning)) return findings
-  report('looking at models and upstreams')
-  return [...findings, ...(await checkService(config, options.calls))]
+  if (store.isUsable && (!isFull || isRunning)) {
+    report('looking at models and upstreams')
+    findings.push(...(await checkService(config, options.calls)))
+  }
+  return { findings, currency: store.currency }
 }
 
 function formatFindings(findings: readonly Finding[]): string {

@@ -58,13 +58,16 @@ describe('Currency', () => {
   })
 
   test('another value later – refuses the start and names both', async (t) => {
-    const server = await startTestServer(t, { env: { CURRENCY: 'USD' } })
+    const server = await startTestServer(t, { env: { CURRENCY: 'JPY' } })
     await server.stop()
-    await assert.rejects(server.restart({ CURRENCY: 'EUR' }), differs('EUR', 'USD'))
+    await assert.rejects(server.restart({ CURRENCY: 'EUR' }), differs('EUR', 'JPY'))
     await assert.rejects(server.restart({ CURRENCY: 'usd' }), /Invalid CURRENCY: must be a code of ISO 4217/)
     await server.restart({ CURRENCY: '' })
     const { data } = await server.admin<{ data: { env: string; value: string }[] }>('GET', '/settings')
-    assert.equal(data.find(({ env }) => env === 'CURRENCY')?.value, 'USD')
+    assert.equal(data.find(({ env }) => env === 'CURRENCY')?.value, 'JPY')
+    const amounts = { BANK_TRANSFER: 'Bank', BANK_ACCOUNT: '1', PAYMENT_MIN: '0.5' }
+    const doctor = await commandLineFor(server.relay, amounts).run(['doctor', '--no-calls'])
+    assert.match(doctor.output, /Invalid PAYMENT_MIN: has more decimals than JPY, the currency of bank/)
   })
 
   test('backup – carries the currency to where it is restored', async (t) => {

@@ -17,9 +17,12 @@ export interface CommandResult {
   readonly errors: readonly string[]
 }
 
-/** The command line for a relay's data directory, whether the relay is running or not. */
-export function commandLineFor({ dataDir, port, clusterSettings }: RelayProcess): CommandLine {
-  return new CommandLine(dataDir, { PORT: String(port), ...clusterSettings })
+/** The command line for a relay's data directory, whether the relay is running or not, with these settings more. */
+export function commandLineFor(
+  { dataDir, port, clusterSettings }: RelayProcess,
+  more: Readonly<Record<string, string>> = {},
+): CommandLine {
+  return new CommandLine(dataDir, { PORT: String(port), ...clusterSettings, ...more })
 }
 
 export class CommandLine {
