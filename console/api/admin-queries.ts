@@ -3,11 +3,11 @@ import { queryOptions } from '@tanstack/react-query'
 import { refreshMs } from './account-queries.ts'
 import { call, get } from './client.ts'
 import type {
+  AdminPaymentMethod,
   Credential,
   Flow,
   Model,
   Page,
-  PaymentMethod,
   PaymentRate,
   Provider,
   Tier,
@@ -77,7 +77,7 @@ export const tiersQuery = queryOptions({
 
 export const paymentMethodsQuery = queryOptions({
   queryKey: ['admin', 'payment-methods'],
-  queryFn: () => get<Page<PaymentMethod>>('/admin/payment-methods'),
+  queryFn: () => get<Page<AdminPaymentMethod>>('/admin/payment-methods'),
 })
 
 /** Newest first. */

@@ -20,7 +20,7 @@ import type { modelSchema, priceVersionSchema } from '../../src/http/admin/catal
 import type { inviteSchema, linkSchema, userSchema } from '../../src/http/admin/accounts/users.ts'
 import type { bankRowsSchema } from '../../src/http/admin/money/bank-rows.ts'
 import type { differenceSchema, runSchema } from '../../src/http/admin/money/payment-differences.ts'
-import type { rateSchema } from '../../src/http/admin/money/payment-orders.ts'
+import type { adminMethodSchema, rateSchema } from '../../src/http/admin/money/payment-orders.ts'
 import type { revenueSchema } from '../../src/http/admin/money/payment-revenue.ts'
 import type { promotionSchema } from '../../src/http/admin/money/promotions.ts'
 import type { referralSchema } from '../../src/http/admin/money/referrals.ts'
@@ -69,6 +69,7 @@ export type {
   InvoiceTitleJson as InvoiceTitle,
 } from '../../src/http/console/billing/invoices.ts'
 export type PaymentDifference = z.infer<typeof differenceSchema>
+export type AdminPaymentMethod = z.infer<typeof adminMethodSchema>
 export type PaymentRate = z.infer<typeof rateSchema>
 export type PaymentRevenue = z.infer<typeof revenueSchema>
 export type PaymentRun = z.infer<typeof runSchema>

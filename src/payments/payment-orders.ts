@@ -177,3 +177,9 @@ export function deleteUnpaidOrders(before: number): Compilable {
     .where('created_at', '<', before)
     .where('next_check_at', 'is', null)
 }
+
+/** Whether an order of this method was made before this time. */
+export async function hasOrderBefore(db: Db, method: MethodName, at: number): Promise<boolean> {
+  const query = sql.selectFrom('payment_orders').select('id').where('method', '=', method)
+  return (await db.first(query.where('created_at', '<', at).limit(1))) !== undefined
+}

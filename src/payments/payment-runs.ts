@@ -11,19 +11,23 @@ export function insertRun(run: PaymentRun): Compilable {
   return sql.insertInto('payment_runs').values(rowOf<PaymentRunsTable>(run))
 }
 
-/** Whether a finished run has compared this day. */
-export async function wasCompared(db: Db, method: MethodName, day: string): Promise<boolean> {
-  const row = await db.first(
-    sql
-      .selectFrom('payment_runs')
-      .select('id')
-      .where('method', '=', method)
-      .where('state', '=', 'done')
-      .where('from_day', '<=', day)
-      .where('to_day', '>=', day)
-      .limit(1),
-  )
-  return row !== undefined
+/** Finished runs of a method that compared this day or a later one. */
+export async function doneRunsSince(db: Db, method: MethodName, day: string): Promise<PaymentRun[]> {
+  const query = sql.selectFrom('payment_runs').selectAll().where('method', '=', method)
+  return (await db.all(query.where('state', '=', 'done').where('to_day', '>=', day))).map(fieldsOf)
+}
+
+export interface LastRuns {
+  /** Whatever became of it. */
+  readonly last: PaymentRun | undefined
+  readonly lastDone: PaymentRun | undefined
+}
+
+export async function lastRunsOf(db: Db, method: MethodName): Promise<LastRuns> {
+  const runs = sql.selectFrom('payment_runs').selectAll().where('method', '=', method)
+  const newest = runs.orderBy('started_at', 'desc').orderBy('id', 'desc').limit(1)
+  const [last, lastDone] = await Promise.all([db.first(newest), db.first(newest.where('state', '=', 'done'))])
+  return { last: last && fieldsOf(last), lastDone: lastDone && fieldsOf(lastDone) }
 }
 
 /** Newest first. */

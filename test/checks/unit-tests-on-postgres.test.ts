@@ -119,6 +119,7 @@ if (postgresSkipReason === false) {
   await import('../../src/engine/payments/automatic-recharge.test.ts')
   await import('../../src/engine/payments/saved-cards.test.ts')
   await import('../../src/engine/payments/automatic-recharge-sweep.test.ts')
+  await import('../../src/engine/payments/daily-reconciliation.test.ts')
   await import('../../src/ledger/credits/counted-credits.test.ts')
   await import('../../src/ledger/credits/credits.test.ts')
   await import('../../src/ledger/credits/unspent.test.ts')

@@ -183,6 +183,8 @@ export const payments = {
     off: 'Not configured',
     currency: 'Currency',
     bounds: 'Amounts',
+    lastCompared: 'Last compared',
+    comparisonFailed: 'Last comparison failed',
     account: 'Account',
     check: 'Check now',
     checked: (state: string) => `Status: ${state}`,

@@ -177,6 +177,8 @@ export const payments: typeof english = {
     off: '未配置',
     currency: '币种',
     bounds: '金额范围',
+    lastCompared: '最近对账',
+    comparisonFailed: '最近一次对账失败',
     account: '账户',
     check: '立即查询',
     checked: (state) => `状态：${state}`,

@@ -1,9 +1,14 @@
-/** Compares yesterday with each provider's list, once a day when the lists are ready, and again in an hour if one was not. */
-import { dateOf } from '../../ledger/periods.ts'
+/**
+ * Compares each day with each provider's list, once the list is ready. A day whose comparison failed, or that was missed, is
+ * tried again for a week.
+ */
+import { dateOf, dayEndOf, startOfDate } from '../../ledger/periods.ts'
+import { errorMessage } from '../../lib/error-message.ts'
 import { operatorAudience } from '../../notifications/notification-kinds.ts'
-import { raiseNotification } from '../../notifications/notifications.ts'
-import type { PaymentMethod } from '../../payments/payment-method.ts'
-import { wasCompared } from '../../payments/payment-runs.ts'
+import { raiseNotification, type NotificationInput } from '../../notifications/notifications.ts'
+import type { Bills, PaymentMethod } from '../../payments/payment-method.ts'
+import { hasOrderBefore } from '../../payments/payment-orders.ts'
+import { doneRunsSince } from '../../payments/payment-runs.ts'
 import type { PaymentDeps } from './payment-deps.ts'
 import { reconcile } from './reconcile.ts'
 
@@ -11,53 +16,100 @@ const hour = 3_600_000
 const dayMs = 24 * hour
 /** Chinese providers have the list of a day by 10:30 on the next one. */
 const readyAfterMs = 10.5 * hour
+const daysTried = 7
+/** Yesterday's list may be late. */
+const retryAfterMs = hour
+const retryOlderAfterMs = 6 * hour
 const by = 'schedule'
+
+const dayBefore = (day: string, count = 1): string =>
+  new Date(Date.parse(day) - count * dayMs).toISOString().slice(0, 10)
 
 export class DailyReconciliation {
   readonly #deps: PaymentDeps
-  readonly #failedAt = new Map<string, number>()
+  /** By method and day: when it may be tried again. */
+  readonly #pausedUntil = new Map<string, number>()
 
   constructor(deps: PaymentDeps) {
     this.#deps = deps
   }
 
-  /** Compares what is due; cheap if nothing is. */
+  /** Compares at most one day of each method; cheap if nothing is due. */
   async run(): Promise<void> {
-    for (const method of this.#deps.methods.values()) {
+    const { methods, now, log } = this.#deps
+    for (const [key, until] of this.#pausedUntil) if (until <= now()) this.#pausedUntil.delete(key)
+    for (const method of methods.values()) {
       try {
         await this.#runMethod(method)
       } catch (error) {
-        this.#failedAt.set(method.name, this.#deps.now())
-        this.#deps.log.warn({ err: error, method: method.name }, 'payments could not be compared')
+        log.warn({ err: error, method: method.name }, 'payments could not be compared')
       }
     }
   }
 
-  async #runMethod(method: PaymentMethod): Promise<void> {
-    const { name, bills } = method
-    const { db, now } = this.#deps
+  async #runMethod({ name, bills }: PaymentMethod): Promise<void> {
     if (bills === null) return
-    const at = now()
-    const yesterday = dateOf(bills.timezone, at - dayMs)
-    const isReady = bills.includesToday || dateOf(bills.timezone, at - readyAfterMs) > yesterday
-    const hasJustFailed = (this.#failedAt.get(name) ?? -Infinity) > at - hour
-    if (!isReady || hasJustFailed || (await wasCompared(db, name, yesterday))) return
+    const at = this.#deps.now()
+    const readyAt = bills.includesToday ? at : at - readyAfterMs
+    const newest = dayBefore(dateOf(bills.timezone, readyAt))
+    const day = await this.#dueDay(name, bills, newest)
+    if (day === undefined) return
+    const pauseMs = day === newest ? retryAfterMs : retryOlderAfterMs
+    this.#pausedUntil.set(keyOf(name, day), at + pauseMs)
     // A list that grows afterwards is compared twice.
-    const from = bills.includesToday ? dateOf(bills.timezone, at - 2 * dayMs) : yesterday
-    const run = await reconcile(this.#deps, { method: name, from, to: yesterday, by })
-    if (run.state === 'failed') {
-      this.#failedAt.set(name, at)
-      this.#deps.log.warn({ method: name, problem: run.problem }, 'payments could not be compared')
+    const from = bills.includesToday ? dayBefore(day) : day
+    try {
+      const run = await reconcile(this.#deps, { method: name, from, to: day, by })
+      if (run.problem !== null) await this.#reportFailure(name, day, run.problem)
+      if (run.differences > 0) await this.#notify(differing(name, day, run.differences))
+    } catch (error) {
+      await this.#reportFailure(name, day, errorMessage(error))
     }
-    if (run.differences === 0) return
-    await raiseNotification(this.#deps.db, {
-      audience: operatorAudience,
-      kind: 'payment',
-      severity: 'warning',
-      subject: `reconciliation:${name}`,
-      period: yesterday,
-      code: 'payments_differ',
-      params: { method: name, day: yesterday, count: String(run.differences) },
-    })
+  }
+
+  /** The newest day that was not compared since its end. */
+  async #dueDay(method: PaymentMethod['name'], bills: Bills, newest: string): Promise<string | undefined> {
+    const { db } = this.#deps
+    const runs = await doneRunsSince(db, method, dayBefore(newest, daysTried - 1))
+    const endOf = (day: string): number => dayEndOf(bills.timezone, startOfDate(bills.timezone, day))
+    const wasCompared = (day: string): boolean =>
+      runs.some(({ fromDay, toDay, startedAt }) => fromDay <= day && day <= toDay && startedAt >= endOf(day))
+    for (let back = 0; back < daysTried; back += 1) {
+      const day = dayBefore(newest, back)
+      if (wasCompared(day) || this.#pausedUntil.has(keyOf(method, day))) continue
+      // Nothing here was paid before the first order: what the provider lists is of others.
+      if (back > 0 && !(await hasOrderBefore(db, method, endOf(day)))) return undefined
+      return day
+    }
+    return undefined
+  }
+
+  async #reportFailure(method: PaymentMethod['name'], day: string, problem: string): Promise<void> {
+    this.#deps.log.warn({ method, day, problem }, 'payments could not be compared')
+    await this.#notify(failed(method, day, problem))
+  }
+
+  async #notify(input: Pick<NotificationInput, 'subject' | 'period' | 'code' | 'params'>): Promise<void> {
+    const audience = operatorAudience
+    await raiseNotification(this.#deps.db, { audience, kind: 'payment', severity: 'warning', ...input })
   }
 }
+
+const keyOf = (method: string, day: string): string => `${method} ${day}`
+
+/** Once per method and day, however often it is tried. */
+const failed = (method: string, day: string, problem: string) =>
+  ({
+    subject: `reconciliation-failed:${method}`,
+    period: day,
+    code: 'payments_not_compared',
+    params: { method, day, problem },
+  }) as const
+
+const differing = (method: string, day: string, count: number) =>
+  ({
+    subject: `reconciliation:${method}`,
+    period: day,
+    code: 'payments_differ',
+    params: { method, day, count: String(count) },
+  }) as const

@@ -140,6 +140,24 @@ const texts = {
     '有一笔 {amount} {currency} 的退款申请',
     '订单 {order}。余额已扣回，请在“支付”的“退款”中批准或拒绝。',
   ),
+  refund_done: bilingual(
+    'Your refund of {amount} {currency} was made',
+    'For order {order}. It goes back the way you paid, and may take a few days to arrive.',
+    '您的退款 {amount} {currency} 已办理',
+    '订单 {order}。款项将原路退回，到账可能需要几天。',
+  ),
+  refund_refused: bilingual(
+    'Your refund of {amount} {currency} was refused',
+    'For order {order}. The amount is back on your balance. Reason: {reason}',
+    '您的 {amount} {currency} 退款申请未通过',
+    '订单 {order}。金额已退回余额。原因：{reason}',
+  ),
+  refund_failed: bilingual(
+    'Your refund of {amount} {currency} was not made',
+    'For order {order}. The payment provider rejected it, and the amount is back on your balance. Contact support if you need help.',
+    '您的退款 {amount} {currency} 未能办理',
+    '订单 {order}。支付渠道拒绝了该笔退款，金额已退回余额。如有疑问，请联系客服。',
+  ),
   invoice_requested: bilingual(
     'An invoice for {amount} {currency} was requested',
     'Title: {title}. Issue or refuse it under Invoices.',
@@ -169,6 +187,12 @@ const texts = {
     'For {day}, {count} differences with the provider’s list wait for your decision under Payments, Differences.',
     '{method} 对账存在差异',
     '{day} 的账单有 {count} 处差异待处理，请前往“支付”的“差异”。',
+  ),
+  payments_not_compared: bilingual(
+    'Payments by {method} could not be compared',
+    'The comparison of {day} with the provider’s list failed: {problem} It is tried again for a week; see Payments, Methods.',
+    '{method} 对账失败',
+    '{day} 的对账未完成：{problem} 系统会在一周内自动重试，详情请见“支付”的“支付方式”。',
   ),
   payment_disputed: bilingual(
     'A payment of {amount} {currency} is disputed',

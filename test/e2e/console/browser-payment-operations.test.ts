@@ -175,6 +175,28 @@ describe('Payment operations in a browser', () => {
     await page.getByRole('row').filter({ hasText: 'Summer' }).waitFor()
   })
 
+  test('Comparison that failed – is shown with its method, and its problem', skip, async (t) => {
+    stripe.faults = { bill: 'html' }
+    t.after(() => {
+      stripe.faults = {}
+    })
+    const day = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10)
+    const body = { method: 'stripe', from: day, to: day }
+    const run = await testServer().admin<{ problem: string }>('POST', '/payments/reconcile', body)
+    assert.ok(run.problem)
+    const { page, open } = await openAsOperator(t, testServer())
+    await open('/operator/payments')
+    const methods = page.getByRole('table', { name: 'Methods' }).getByRole('row')
+    const method = methods.filter({ hasText: 'Card (Stripe)' })
+    await method.getByText('Last comparison failed').waitFor()
+    await method.getByText(run.problem).waitFor()
+    stripe.faults = {}
+    await testServer().admin('POST', '/payments/reconcile', body)
+    await open('/operator/payments')
+    await method.getByRole('time').waitFor()
+    assert.equal(await method.getByText('Last comparison failed').count(), 0)
+  })
+
   test(
     'Pages with content – are accessible, fit, and are Chinese in the Chinese console',
     skip,

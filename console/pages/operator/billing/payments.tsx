@@ -3,7 +3,7 @@ import { Button, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { paymentMethodsQuery, paymentRatesQuery } from '../../../api/admin-queries.ts'
-import type { PaymentMethod } from '../../../api/contract.ts'
+import type { AdminPaymentMethod } from '../../../api/contract.ts'
 import { QueryBoundary } from '../../../components/feedback/query-boundary.tsx'
 import { Dialog } from '../../../components/forms/dialog.tsx'
 import { SelectField } from '../../../components/forms/fields.tsx'
@@ -28,6 +28,7 @@ import { ReferralTable } from '../../../components/tables/referral-list.tsx'
 import { RevenueTable } from '../../../components/tables/payment-revenue.tsx'
 import { ServerText } from '../../../components/tables/server-text.tsx'
 import { Table } from '../../../components/tables/table.tsx'
+import { LogTime } from '../../../components/tables/time-cells.tsx'
 import { useMessages } from '../../../locales/messages.ts'
 
 const route = getRouteApi('/shell/operator/payments')
@@ -166,7 +167,7 @@ function OrderFilters({ search, apply }: OrderFiltersProps) {
 }
 
 interface MethodTableProps {
-  readonly methods: readonly PaymentMethod[]
+  readonly methods: readonly AdminPaymentMethod[]
   readonly setRate: (currency: string) => void
 }
 
@@ -178,7 +179,7 @@ function MethodTable({ methods, setRate }: MethodTableProps) {
     currency === platform ||
     rates === undefined ||
     rates.data.some(({ from, state }) => from === currency && state === 'current')
-  const bounds = ({ min, max, currency }: PaymentMethod): string =>
+  const bounds = ({ min, max, currency }: AdminPaymentMethod): string =>
     t.range(formatMoney(min ?? '0', currency ?? ''), formatMoney(max ?? '0', currency ?? ''))
   return (
     <Table
@@ -208,7 +209,28 @@ function MethodTable({ methods, setRate }: MethodTableProps) {
         },
         { header: t.operator.currency, cell: ({ currency }) => currency ?? '–' },
         { header: t.operator.bounds, cell: (method) => (method.configured ? bounds(method) : '–') },
+        { header: t.operator.lastCompared, cell: ({ comparison }) => <Comparison comparison={comparison} /> },
       ]}
     />
+  )
+}
+
+/** The last one that was complete, and why the last one failed: a text of the relay or the provider. */
+function Comparison({ comparison }: Pick<AdminPaymentMethod, 'comparison'>) {
+  const t = useMessages('payments').operator
+  if (comparison === null) return '–'
+  const { at, problem } = comparison
+  return (
+    <>
+      {at === null ? '–' : <LogTime at={at} />}
+      {problem !== null && (
+        <>
+          <StatusLabel tone="danger">{t.comparisonFailed}</StatusLabel>
+          <small>
+            <ServerText text={problem} />
+          </small>
+        </>
+      )}
+    </>
   )
 }

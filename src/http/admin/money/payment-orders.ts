@@ -1,9 +1,11 @@
 /** `/payment-methods`, `/orders` and `/payment-rates`: recharges by payment. */
 import { z } from '@hono/zod-openapi'
+import type { Db } from '../../../db/db.ts'
 import { invalidField } from '../../../errors.ts'
 import { formatFactor, parseRate } from '../../../lib/money.ts'
 import { methodNames } from '../../../payments/payment-method.ts'
 import { listOrders, orderById, type Order } from '../../../payments/payment-orders.ts'
+import { lastRunsOf } from '../../../payments/payment-runs.ts'
 import { paymentOfOrder } from '../../../payments/payments.ts'
 import { addRate, listRates, rateStates, type DatedRate } from '../../../payments/rates.ts'
 import { view } from '../../api/define-endpoints.ts'
@@ -17,6 +19,7 @@ import {
   serializeMethod,
   serializeOrder,
   unconfiguredMethod,
+  type PaymentMethodJson,
 } from '../../api/payment-orders.ts'
 import type { AppContext } from '../../app-context.ts'
 import { requireAccount } from '../accounts/accounts.ts'
@@ -64,15 +67,36 @@ const rateView = view('rate', rateSchema, ({ currency, ratePpm, effectiveFrom, s
   state,
 }))
 
+export const adminMethodSchema = methodSchema
+  .extend({
+    comparison: z
+      .object({
+        day: z.string().nullable().meta({ description: 'The newest day of the last one that was complete.' }),
+        at: time.nullable().meta({ description: 'When it ended.' }),
+        problem: z.string().nullable().meta({ description: 'Why the last one failed; null: it did not.' }),
+      })
+      .nullable()
+      .meta({ description: 'Of the provider’s list of payments; null: there was none yet.' }),
+  })
+  .openapi('AdminPaymentMethod')
+
+async function withComparison(db: Db, method: PaymentMethodJson) {
+  const { last, lastDone } = await lastRunsOf(db, method.method)
+  if (last === undefined) return { ...method, comparison: null }
+  const [day, at] = [lastDone?.toDay ?? null, formatTime(lastDone?.endedAt ?? null)]
+  return { ...method, comparison: { day, at, problem: last.problem } }
+}
+
 export const paymentOrderEndpoints = [
   admin.list('/payment-methods', {
     summary: 'List payment methods, and whether their providers accept the credentials',
-    item: methodSchema,
+    item: adminMethodSchema,
     idOf: ({ method }) => method,
     async handle({ ctx }) {
       const configured = await ctx.payments.methods()
       const others = methodNames.filter((name) => !configured.some(({ method }) => method === name))
-      return [...configured.map(serializeMethod), ...others.map(unconfiguredMethod)]
+      const methods = [...configured.map(serializeMethod), ...others.map(unconfiguredMethod)]
+      return Promise.all(methods.map((method) => withComparison(ctx.db, method)))
     },
   }),
   admin.create('/accounts/{id}/orders', {
