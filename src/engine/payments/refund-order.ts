@@ -23,6 +23,7 @@ import {
 import { recheckReward } from '../../payments/referrals.ts'
 import { requireOrder } from './check-order.ts'
 import type { PaymentDeps } from './payment-deps.ts'
+import { refundNotification } from './refund-notifications.ts'
 import { refundablePayment, type RefundablePayment } from './refundable-order.ts'
 import { claimMs, returnBalance, sendRefund } from './send-refund.ts'
 
@@ -203,7 +204,7 @@ export async function completeRefund(
 
 interface Decision {
   readonly from: readonly RefundState[]
-  readonly to: RefundState
+  readonly to: 'debited' | 'refused' | 'done'
   readonly by: string
   readonly action: string
   readonly problem: string | null
@@ -224,12 +225,14 @@ async function decide(deps: PaymentDeps, refund: Refund, decision: Decision): Pr
   }
   const update = updateRefund(refund.id, from, patch, at)
   const isApproval = to === 'debited'
+  const { currency } = await requireOrder(deps, refund.orderId)
   try {
     await deps.db.write(
       // Locks the order against an invoice that is asked for at the same time.
       ...(isApproval ? [updateOrder(refund.orderId, ['paid'], {}, at)] : []),
       isApproval ? unlessInvoiced(update, refund.orderId) : expectChanges(update, 1),
       auditStatement(by, `payment-refund.${action}`, refund.id, problem === null ? {} : { reason: problem }),
+      ...(to === 'debited' ? [] : [refundNotification(refund, currency, to, problem ?? '')]),
     )
   } catch (error) {
     if (!isExpectationFailure(error)) throw error

@@ -8,12 +8,13 @@ import { insertCreditOrder } from '../../ledger/credits/credit-orders.ts'
 import { partsOfRefund } from '../../ledger/refundable.ts'
 import { creditOf } from '../../payments/amounts.ts'
 import { differenceById, resolveDifference, type Difference } from '../../payments/differences.ts'
-import { insertRefund, listedRefundIdOf } from '../../payments/payment-refunds.ts'
+import { insertRefund, listedRefundIdOf, type Refund } from '../../payments/payment-refunds.ts'
 import { paymentCreditId } from '../../payments/payments.ts'
 import { rateAt } from '../../payments/rates.ts'
 import { recheckReward } from '../../payments/referrals.ts'
 import { checkOrder, requireOrder } from './check-order.ts'
 import type { PaymentDeps } from './payment-deps.ts'
+import { refundNotification } from './refund-notifications.ts'
 import { refundablePayment } from './refundable-order.ts'
 
 export const differenceActions = ['settle', 'credit', 'foreign', 'refund_row', 'dismiss'] as const
@@ -136,7 +137,7 @@ async function addRefund(
   const taken = await deps.credits.takeBack({ id, account, parts, mode: 'available' })
   const [paymentNanos, bonusNanos] = taken.kind === 'taken' ? [taken.payment, taken.bonus] : [0n, 0n]
   const at = deps.now()
-  const refund = insertRefund({
+  const refund: Refund = {
     id,
     orderId,
     accountId: account,
@@ -153,8 +154,12 @@ async function addRefund(
     checks: 0,
     createdAt: at,
     updatedAt: at,
-  })
-  await resolve(deps, difference, decision, [expectChanges(refund, 1), recheckReward(orderId, at)])
+  }
+  await resolve(deps, difference, decision, [
+    expectChanges(insertRefund(refund), 1),
+    recheckReward(orderId, at),
+    refundNotification(refund, order.currency, 'done'),
+  ])
 }
 
 function notApplicable(reason: string) {

@@ -1,8 +1,10 @@
 /** Sends approved refunds to their providers, and follows them until they are done or refused. */
 import type { RefundState } from '../../db/schema/schema.ts'
-import { expectChanges } from '../../db/db.ts'
+import { expectChanges, writeIfFound } from '../../db/db.ts'
+import type { Statement } from '../../db/statement.ts'
 import { isExpectationFailure } from '../../db/store-error.ts'
 import { paybackUndoneIds } from '../../ledger/payback-ids.ts'
+import type { Order } from '../../payments/payment-orders.ts'
 import { paymentOfOrder } from '../../payments/payments.ts'
 import {
   ProviderError,
@@ -13,6 +15,7 @@ import {
 import { updateRefund, type Refund, type RefundPatch } from '../../payments/payment-refunds.ts'
 import { requireOrder } from './check-order.ts'
 import { retryCheckAt } from './check-schedule.ts'
+import { refundNotification } from './refund-notifications.ts'
 import { providerOrderOf, requireMethod, type PaymentDeps } from './payment-deps.ts'
 
 const underWay = ['debited', 'sent', 'unknown'] as const
@@ -58,7 +61,7 @@ async function ask(deps: PaymentDeps, refund: Refund, question: ProviderCall): P
     description: 'Refund',
   }
   try {
-    await record(deps, refund, await question(requireMethod(deps, order.method), asked))
+    await record(deps, { refund, order }, await question(requireMethod(deps, order.method), asked))
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
     const at = deps.now()
@@ -73,15 +76,35 @@ async function ask(deps: PaymentDeps, refund: Refund, question: ProviderCall): P
   }
 }
 
-async function record(deps: PaymentDeps, refund: Refund, reading: RefundReading): Promise<void> {
+interface AskedRefund {
+  readonly refund: Refund
+  readonly order: Order
+}
+
+async function record(
+  deps: PaymentDeps,
+  { refund, order: { currency } }: AskedRefund,
+  reading: RefundReading,
+): Promise<void> {
   const { db } = deps
   const at = deps.now()
   const checks = refund.checks + 1
-  const update = (patch: RefundPatch, from: readonly RefundState[] = underWay) =>
-    db.write(updateRefund(refund.id, from, { checks, problem: null, nextCheckAt: null, ...patch }, at))
+  /** Whether it was in one of the states. */
+  const update = (
+    patch: RefundPatch,
+    from: readonly RefundState[] = underWay,
+    ...extra: readonly Statement[]
+  ): Promise<boolean> => {
+    const whole = { checks, problem: null, nextCheckAt: null, ...patch }
+    return writeIfFound(db, updateRefund(refund.id, from, whole, at), ...extra)
+  }
   switch (reading.state) {
     case 'done':
-      await update({ state: 'done', reference: reading.reference })
+      await update(
+        { state: 'done', reference: reading.reference },
+        underWay,
+        refundNotification(refund, currency, 'done'),
+      )
       return
     case 'manual':
       await update({ state: 'sent' })
@@ -96,8 +119,8 @@ async function record(deps: PaymentDeps, refund: Refund, reading: RefundReading)
       // A refund that was done can fail later, at the payer's bank.
       const from = refund.state === 'done' ? (['done'] as const) : underWay
       const failed = { state: 'failed', problem: reading.reason, nextCheckAt: at + 30_000 } as const
-      const [changed] = await update(failed, from)
-      if (changed?.changes === 1) await returnBalance(deps, { ...refund, state: 'failed' })
+      const hasFailed = await update(failed, from, refundNotification(refund, currency, 'failed'))
+      if (hasFailed) await returnBalance(deps, { ...refund, state: 'failed' })
       return
     }
     case 'unclear':

@@ -88,6 +88,19 @@ describe('Decisions about payments', () => {
     await expectError(server, 409, approve)
     const done = await expectResponse<PaymentRefund>(server, 200, ['GET', `/refunds/${second.id}`])
     assert.deepEqual([done.state, done.amount], ['done', '4.00'])
+    const path = `/notices?account=${order.account}`
+    const notices = await expectResponse<List>(server, 200, ['GET', path])
+    const texts = notices.data.map(({ code, text }) => [code, text])
+    assert.deepEqual(
+      texts.filter(([code]) => String(code).startsWith('refund_')),
+      [
+        [
+          'refund_done',
+          `For order ${order.id}. It goes back the way you paid, and may take a few days to arrive.`,
+        ],
+        ['refund_refused', `For order ${order.id}. The amount is back on your balance. Reason: talk to us`],
+      ],
+    )
     assert.equal(provider.payments.find((each) => each.order === order.id)?.refundedMinor, 400n)
   })
 
@@ -226,6 +239,10 @@ describe('Decisions about payments', () => {
       data.find(({ id }) => id === run['id']),
       run,
     )
+    const methods = await expectResponse<List>(server, 200, ['GET', '/payment-methods'])
+    const comparisonOf = (name: string) => methods.data.find(({ method }) => method === name)?.['comparison']
+    assert.partialDeepStrictEqual(comparisonOf('stripe'), { problem: null })
+    assert.equal(comparisonOf('bank'), null)
     for (const [from, to, param] of [
       [day, '2020-01-01', 'to'],
       [day, '2099-01-01', 'to'],
