@@ -91,18 +91,11 @@ export async function orderByClientKey(db: Db, account: string, key: string): Pr
   return row && orderOf(row)
 }
 
-/** Orders whose provider is to be asked, those that wait longest first. `methods`: those that are configured. */
-export async function dueOrders(
-  db: Db,
-  {
-    now,
-    methods,
-    limit,
-  }: { readonly now: number; readonly methods: readonly MethodName[]; readonly limit: number },
-): Promise<Order[]> {
+/** Orders whose provider is to be asked, those that wait longest first. */
+export async function dueOrders(db: Db, method: MethodName, now: number, limit: number): Promise<Order[]> {
   const query = orders()
     .where('next_check_at', '<=', now)
-    .where('method', 'in', methods)
+    .where('method', '=', method)
     .orderBy('next_check_at')
     .limit(limit)
   return (await db.all(query)).map(orderOf)

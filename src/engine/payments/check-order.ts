@@ -35,9 +35,16 @@ export async function checkOrder(deps: PaymentDeps, order: Order, by: string): P
       { order: order.id, method: order.method, problem: error.message },
       'order could not be read',
     )
-    await scheduleRetry(deps, order)
+    await retryUnread(deps, order)
     return 'unread'
   }
+}
+
+/** Long after its end, an order whose provider does not respond is left to its notice and the daily comparison. */
+async function retryUnread(deps: PaymentDeps, order: Order): Promise<void> {
+  if (deps.now() < order.expiresAt + processingForMs) return scheduleRetry(deps, order)
+  if (openStates.includes(order.state)) await end(deps, order, 'expired')
+  else await schedule(deps, order, null)
 }
 
 interface Read {

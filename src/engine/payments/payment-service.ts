@@ -97,6 +97,7 @@ export interface PaymentServices {
 
 const checkMethodsEveryMs = 600_000
 const waitForCheckMs = 2000
+/** Of each method. */
 const ordersPerRound = 50
 const unpaidKeptMs = 90 * 86_400_000
 
@@ -249,13 +250,18 @@ export class PaymentService implements PaymentServices {
   async checkDueOrders(): Promise<void> {
     const { db, now, methods, log } = this.#deps
     const isStopped = (): boolean => this.#isStopped
-    const due = { now: now(), methods: [...methods.keys()], limit: ordersPerRound }
-    await inTurn(await dueOrders(db, due), isStopped, async (order) => {
+    const at = now()
+    // Each method has its own: many orders of one whose provider is silent must not keep others from their turn.
+    const due = await Promise.all(
+      [...methods.keys()].map((method) => dueOrders(db, method, at, ordersPerRound)),
+    )
+    await inTurn(due.flat(), isStopped, async (order) => {
       try {
-        await this.#checks.check(order, 'poller')
+        return (await this.#checks.check(order, 'poller')) !== 'unread'
       } catch (error) {
         log.warn({ err: error, order: order.id }, 'order could not be checked')
         await scheduleRetry(this.#deps, order)
+        return true
       }
     })
     await checkDueRefunds(this.#deps, isStopped)

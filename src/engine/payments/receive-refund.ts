@@ -52,11 +52,13 @@ export async function checkDueRefunds(deps: PaymentDeps, isStopped: () => boolea
   await inTurn(await dueRefunds(db, now(), refundsPerRound), isStopped, async (refund) => {
     try {
       await goOn(deps, refund)
+      return true
     } catch (error) {
       log.warn({ refund: refund.id, problem: errorMessage(error) }, 'refund could not be checked')
       const at = now()
       const later = { nextCheckAt: retryCheckAt(refund.checks, at), checks: refund.checks + 1 }
       await db.write(updateRefund(refund.id, [refund.state], later, at))
+      return false
     }
   })
 }
