@@ -6,7 +6,7 @@ import { recordFirstPayment, type TierChange } from '../accounts/first-payment.t
 import type { Change } from '../db/change.ts'
 import type { Statement } from '../db/statement.ts'
 import { apiError, ApiError } from '../errors.ts'
-import type { CreditReceipt, CreditRequest } from './credits.ts'
+import { isBalanceFull, type CreditReceipt, type CreditRequest } from './credits.ts'
 import type { VoucherReceipt } from '../ledger/credits/vouchers.ts'
 import {
   accountsMissingFirstPayment,
@@ -122,7 +122,10 @@ export class CreditService {
     const { db } = this.#deps.core.store
     const failures: unknown[] = []
     for (const order of await openCreditOrders(db, ordersPerBatch)) {
-      await this.#applyOrder(order).catch((error: unknown) => failures.push(error))
+      await this.#applyOrder(order).catch((error: unknown) => {
+        // It stays open, and is entered once the balance has room for it.
+        if (!isBalanceFull(error)) failures.push(error)
+      })
     }
     if (this.#mayHaveMissedPayers) {
       for (const account of await accountsMissingFirstPayment(db)) await this.#recordFirstPayment(account)

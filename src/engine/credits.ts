@@ -2,7 +2,7 @@
  * Credits and their take-backs: each credit has an id and is entered once, even if it is requested again while the first
  * is in flight, or years later, at whichever node.
  */
-import { apiError } from '../errors.ts'
+import { apiError, ApiError } from '../errors.ts'
 import type { CreditKind } from '../ledger/events.ts'
 import type { TrialEndResult } from '../ledger/transaction.ts'
 import type { TakeBackOperation, TakeBackResult } from '../ledger/take-back.ts'
@@ -62,10 +62,7 @@ export class Credits {
       const message = `At most ${formatAmount(result.free)} can be taken back.`
       throw apiError('conflict', { param: 'amount', message })
     }
-    if (result.kind === 'too-large') {
-      const message = 'The balance would exceed the maximum.'
-      throw apiError('invalid_request', { param: 'amount', message })
-    }
+    if (result.kind === 'too-large') throw balanceFull('amount')
     if (result.kind === 'known' && result.amount !== amount) {
       const message = 'This idempotency_key was already used with a different amount.'
       throw apiError('conflict', { param: 'idempotency_key', message })
@@ -91,6 +88,15 @@ export class Credits {
     return requireStored(await this.#store.enterCredit({ kind: 'takeBack', takeBack }))
   }
 }
+
+/** 400: the balance has no room for this much more. */
+export function balanceFull(param: string): ApiError {
+  return apiError('invalid_request', { param, message: 'The balance would exceed the maximum.' })
+}
+
+/** Whether a credit was not entered because the balance has no room for it; it can be entered once there is. */
+export const isBalanceFull = (error: unknown): boolean =>
+  error instanceof ApiError && error.code === 'invalid_request'
 
 function requireStored<Result>(result: Result | null): Result {
   if (result === null) throw apiError('service_unavailable', { retryAfterMs: 1000 })

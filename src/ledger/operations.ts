@@ -250,7 +250,7 @@ export interface CreditOperation {
 }
 
 /** The maximum balance, in nanos: four billion, which leaves headroom in the store's 64 bits. */
-const maxBalance = 4n * 10n ** 18n
+export const maxBalance = 4n * 10n ** 18n
 
 /**
  * Credits or debits an account, never below what is held. `known`: already entered. `too-much`: the balance

@@ -34,17 +34,31 @@ type Found = Pick<
   | 'at'
 >
 
-/** If the same difference is listed already, whatever became of it, only an amount that was not known is added. */
-export function insertDifference(found: Found, state: 'open' | 'repaired', now: number): Compilable {
+interface Resolution {
+  readonly by: string
+  readonly action: string
+  readonly reason: string | null
+}
+
+/**
+ * If the same difference is listed already, whatever became of it, only an amount that was not known is added. With a
+ * resolution, it is listed as resolved.
+ */
+export function insertDifference(
+  found: Found,
+  state: 'open' | 'repaired' | Resolution,
+  now: number,
+): Compilable {
+  const resolution = typeof state === 'string' ? null : state
   const row = rowOf<PaymentDifferencesTable>({
     id: newId('dif'),
     ...found,
-    state,
+    state: typeof state === 'string' ? state : 'resolved',
     foundAt: now,
-    resolvedAt: null,
-    resolvedBy: null,
-    action: null,
-    reason: null,
+    resolvedAt: resolution && now,
+    resolvedBy: resolution?.by ?? null,
+    action: resolution?.action ?? null,
+    reason: resolution?.reason ?? null,
   })
   return sql
     .insertInto('payment_differences')
@@ -60,6 +74,27 @@ export function insertDifference(found: Found, state: 'open' | 'repaired', now: 
 
 export async function differenceById(db: Db, id: string): Promise<Difference | undefined> {
   const row = await db.first(sql.selectFrom('payment_differences').selectAll().where('id', '=', id))
+  return row && fieldsOf(row)
+}
+
+/** The difference that lists a genuine payment which no order has taken. */
+export async function listedSurplus(
+  db: Db,
+  {
+    method,
+    merchant,
+    transactionId,
+  }: { readonly method: MethodName; readonly merchant: string; readonly transactionId: string },
+): Promise<Difference | undefined> {
+  const row = await db.first(
+    sql
+      .selectFrom('payment_differences')
+      .selectAll()
+      .where('method', '=', method)
+      .where('merchant', '=', merchant)
+      .where('kind', '=', 'surplus')
+      .where('reference', '=', transactionId),
+  )
   return row && fieldsOf(row)
 }
 
@@ -86,12 +121,7 @@ export async function listDifferences(
 }
 
 /** Closes an open difference; the caller expects one row. */
-export function resolveDifference(
-  id: string,
-  resolution: { readonly by: string; readonly action: string; readonly reason: string },
-  at: number,
-): Compilable {
-  const { by, action, reason } = resolution
+export function resolveDifference(id: string, { by, action, reason }: Resolution, at: number): Compilable {
   return sql
     .updateTable('payment_differences')
     .set({ state: 'resolved', resolved_at: at, resolved_by: by, action, reason })

@@ -14,26 +14,27 @@ export interface SettledBonus {
   readonly statements: readonly Statement[]
 }
 
+type Used = Pick<RechargeBonusesTable, 'promotion_id' | 'amount_nanos'>
+
 /** Takes a bonus from the budget of its promotion. It locks the promotion, so sums read after it are current. */
-export function useBudget(
-  { promotion_id, amount_nanos }: Pick<RechargeBonusesTable, 'promotion_id' | 'amount_nanos'>,
-  at: number,
-): Statement {
-  return expectChanges(
-    sql
-      .updateTable('recharge_promotions')
-      .set((build) => ({ used_nanos: build('used_nanos', '+', amount_nanos) }))
-      .where('id', '=', promotion_id)
-      .where('status', '=', 'active')
-      .where((build) => build.or([build('ends_at', 'is', null), build('ends_at', '>', at)]))
-      .where((build) =>
-        build.or([
-          build('budget_nanos', 'is', null),
-          build('budget_nanos', '>=', build('used_nanos', '+', amount_nanos)),
-        ]),
-      ),
-    1,
-  )
+const takeFromBudget = ({ promotion_id, amount_nanos }: Used) =>
+  sql
+    .updateTable('recharge_promotions')
+    .set((build) => ({ used_nanos: build('used_nanos', '+', amount_nanos) }))
+    .where('id', '=', promotion_id)
+    .where((build) =>
+      build.or([
+        build('budget_nanos', 'is', null),
+        build('budget_nanos', '>=', build('used_nanos', '+', amount_nanos)),
+      ]),
+    )
+
+/** Takes the bonus of a new order from the budget of its promotion, which must run. */
+export function useBudget(bonus: Used, at: number): Statement {
+  const running = takeFromBudget(bonus)
+    .where('status', '=', 'active')
+    .where((build) => build.or([build('ends_at', 'is', null), build('ends_at', '>', at)]))
+  return expectChanges(running, 1)
 }
 
 /** Follows `useBudget` in one batch. `perAccount`: what an account can get from the promotion, in nanos. */
@@ -72,7 +73,7 @@ export function releaseBonus({ id, promotionId }: Pick<Order, 'id' | 'promotionI
 }
 
 /**
- * The bonus that an order gets now that it is paid: none if another amount came, if an earlier order of the account was
+ * The bonus that an order gets now that it is paid: that of its row, even if the promotion is over by then. None if another amount came, if an earlier order of the account was
  * paid and the bonus is for the first, or if a late payment finds its budget used.
  */
 export async function bonusAtSettlement(db: Db, order: Order, isAsOrdered: boolean): Promise<SettledBonus> {
@@ -81,10 +82,10 @@ export async function bonusAtSettlement(db: Db, order: Order, isAsOrdered: boole
   if (bonus === undefined) return { nanos: 0n, statements: [] }
   const applies = isAsOrdered && (bonus.first_only === 0 || !(await hasPaid(db, order.accountId)))
   const isReserved = bonus.state === 'reserved'
-  if (!applies || (!isReserved && !(await hasRoom(db, bonus, order.createdAt))))
+  if (!applies || (!isReserved && !(await hasRoom(db, bonus))))
     return { nanos: 0n, statements: releaseBonus(order).map(compileQuery) }
   const grant = expectChanges(moveBonus(order.id, bonus.state, 'granted'), 1)
-  const reserveAgain = isReserved ? [] : [useBudget(bonus, order.createdAt)]
+  const reserveAgain = isReserved ? [] : [expectChanges(takeFromBudget(bonus), 1)]
   return { nanos: bonus.amount_nanos, statements: [...reserveAgain, grant] }
 }
 
@@ -105,11 +106,11 @@ export async function bonusesOf(db: Db, promotion: string, account: string): Pro
   return (await db.all(query)).reduce((sum, row) => sum + row.amount_nanos, 0n)
 }
 
-/** The conditions of `useBudget`: a batch that fails it finds here why. */
-async function hasRoom(db: Db, bonus: RechargeBonusesTable, at: number): Promise<boolean> {
+/** The conditions of `takeFromBudget`: a batch that fails it finds here why. */
+async function hasRoom(db: Db, bonus: RechargeBonusesTable): Promise<boolean> {
   const query = sql.selectFrom('recharge_promotions').selectAll().where('id', '=', bonus.promotion_id)
   const row = await db.first(query)
-  if (row?.status !== 'active' || (row.ends_at !== null && row.ends_at <= at)) return false
+  if (row === undefined) return false
   if (row.budget_nanos !== null && row.used_nanos + bonus.amount_nanos > row.budget_nanos) return false
   if (row.per_account_nanos === null) return true
   const used = await bonusesOf(db, row.id, bonus.account_id)

@@ -82,7 +82,7 @@ const paymentReasons: Texts = [
 ]
 
 const paymentMessages: Texts = [
-  [/^This payment method is not configured\.$/, '该支付方式未开通。'],
+  [/^(?:This|The) payment method (?:\w+ )?is not configured\.$/, '该支付方式未开通。'],
   [
     /^The payment provider cannot be reached: .* Order (\w+) is kept; repeat the call\.$/,
     '暂时无法连接支付渠道，订单 $1 已保留，请重试。',
@@ -93,6 +93,10 @@ const paymentMessages: Texts = [
   [/^The order is (\w+)\.$/, '订单状态为 $1。'],
   [/^This order is already paid\.$/, '订单已支付。'],
   [/^This transaction was already entered for order (\w+)\.$/, '该流水号已用于订单 $1。'],
+  [
+    /^This transaction was already listed as difference (\w+)\.$/,
+    '该流水号已列入差异 $1，请在“差异”中处理。',
+  ],
   [/^Another operator than (.+) must confirm this amount\.$/, '此金额须由 $1 以外的另一位管理员确认。'],
   [
     /^The first operator entered (.+) with transaction (.+)\.$/,

@@ -17,15 +17,15 @@ import {
 import { ProviderError, type OrderReading, type PaymentMethod } from '../../payments/payment-method.ts'
 import { releaseBonus } from '../../payments/recharge-bonuses.ts'
 import { lastCheckOf, nextCheckOf, processingForMs, retryCheckAt } from './check-schedule.ts'
-import { providerOrderOf, requireMethod, type PaymentDeps } from './payment-deps.ts'
+import { methodOf, providerOrderOf, type PaymentDeps } from './payment-deps.ts'
 import { settleOrder, type SettleOutcome } from './settle-order.ts'
 
 /** What a check found out. `unread`: the provider gave no response that can be verified. */
 export type CheckOutcome = SettleOutcome | 'unpaid' | 'processing' | 'closed' | 'unread'
 
-/** Asks the provider about an order. Throws only if the store is unavailable. */
+/** Asks the provider about an order. Throws 409 if its method is no longer configured, and if the store is unavailable. */
 export async function checkOrder(deps: PaymentDeps, order: Order, by: string): Promise<CheckOutcome> {
-  const method = requireMethod(deps, order.method)
+  const method = methodOf(deps, order)
   try {
     const reading = await method.read(providerOrderOf(deps, order))
     return await apply(deps, method, { order, reading, by })
@@ -60,7 +60,7 @@ async function apply(deps: PaymentDeps, method: PaymentMethod, read: Read): Prom
     case 'paid': {
       const outcome = await settleOrder(deps, { method: order.method, facts: reading.payment, by })
       // What differs is listed for an operator, and asking more often changes nothing.
-      if (outcome === 'mismatch' || outcome === 'foreign')
+      if (outcome === 'mismatch' || outcome === 'surplus' || outcome === 'foreign')
         await schedule(deps, order, lastCheckOf(order, now))
       return outcome
     }
@@ -109,18 +109,13 @@ async function endUnpaid(deps: PaymentDeps, method: PaymentMethod, ending: Order
   return 'closed'
 }
 
-/** Cancels an unpaid order. Throws 409 if it is paid, 503 if the provider cannot be asked. */
+/** Cancels an unpaid order, without its provider if the method is no longer configured. Throws 409 if it is paid, 503 if the provider cannot be asked. */
 export async function cancelOrder(deps: PaymentDeps, id: string, by: string): Promise<Order> {
   const order = await requireOrder(deps, id)
   if (order.state === 'canceled') return order
   if (!openStates.includes(order.state)) throw notCancelable(order)
-  const method = requireMethod(deps, order.method)
   try {
-    const reading = await method.read(providerOrderOf(deps, order))
-    const canEnd = reading.state === 'unpaid'
-    const outcome = canEnd
-      ? await endUnpaid(deps, method, { order, by, state: 'canceled' })
-      : await apply(deps, method, { order, reading, by })
+    const outcome = await endOrRead(deps, order, by)
     if (outcome === 'closed') await deps.db.write(auditStatement(by, 'payment-order.cancel', id))
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
@@ -129,6 +124,17 @@ export async function cancelOrder(deps: PaymentDeps, id: string, by: string): Pr
   const after = await requireOrder(deps, id)
   if (openStates.includes(after.state) || after.state === 'paid') throw notCancelable(after)
   return after
+}
+
+async function endOrRead(deps: PaymentDeps, order: Order, by: string): Promise<CheckOutcome> {
+  const method = deps.methods.get(order.method)
+  if (method === undefined) {
+    await end(deps, order, 'canceled')
+    return 'closed'
+  }
+  const reading = await method.read(providerOrderOf(deps, order))
+  if (reading.state === 'unpaid') return endUnpaid(deps, method, { order, by, state: 'canceled' })
+  return apply(deps, method, { order, reading, by })
 }
 
 /** Throws 404. */

@@ -2,15 +2,20 @@
 import { createHash } from 'node:crypto'
 import { accountById } from '../../accounts/accounts.ts'
 import { auditStatement } from '../../db/audit.ts'
-import { expectChanges } from '../../db/db.ts'
-import { apiError, invalidField } from '../../errors.ts'
+import { expectChanges, writeIfFound } from '../../db/db.ts'
+import { isExpectationFailure } from '../../db/store-error.ts'
+import { apiError, invalidField, type ApiError } from '../../errors.ts'
 import { startOfDate } from '../../ledger/periods.ts'
 import { formatMinor, parseMinor } from '../../lib/currency.ts'
 import { creditOf, feeOf } from '../../payments/amounts.ts'
+import { insertDifference, listedSurplus } from '../../payments/differences.ts'
 import { unpaidStates, updateOrder, type Order } from '../../payments/payment-orders.ts'
 import { paymentByTransaction } from '../../payments/payments.ts'
+import { releaseBonus } from '../../payments/recharge-bonuses.ts'
+import { balanceFull } from '../credits.ts'
+import { hasRoom } from './balance-room.ts'
 import { requireOrder } from './check-order.ts'
-import type { PaymentDeps } from './payment-deps.ts'
+import { methodOf, type PaymentDeps } from './payment-deps.ts'
 import { settleOrder } from './settle-order.ts'
 
 export interface ReceivedTransfer {
@@ -30,8 +35,9 @@ export interface ReceivedTransfer {
 const scriptActor = 'admin-api'
 
 /**
- * Settles an order by bank transfer. Throws 400 for another method, 409 if the amount differs and `ifDifferent` does not say
- * what to do, if the transaction was entered before, or if the second operator is the first.
+ * Settles an order by bank transfer. Throws 400 for another method and for more than the balance has room for; 409 if the
+ * method is no longer configured, if the amount differs and `ifDifferent` does not say what to do, if the transaction was
+ * entered before, or if the second operator is the first. A second transfer for a paid order is listed as a difference.
  */
 export async function confirmOrder(
   deps: PaymentDeps,
@@ -41,46 +47,85 @@ export async function confirmOrder(
 ): Promise<Order> {
   const order = await requireOrder(deps, id)
   if (order.method !== 'bank') throw invalidField('id', 'is not an order by bank transfer')
-  const received = parseMinor(transfer.received, order.currency, 'received')
-  await requireNewTransaction(deps, order, transfer.transaction)
-  if (order.state === 'paid') throw apiError('conflict', { message: 'This order is already paid.' })
-  const differs = received !== order.amountMinor
-  if (differs && transfer.ifDifferent === null) throw differentAmount(order, received)
-  if (differs && transfer.ifDifferent === 'return') return returnTransfer(deps, order, { transfer, by })
-  if (await waitsForSecond(deps, order, { transfer, received, by })) return requireOrder(deps, id)
-  const { merchant, currency } = order
-  const account = await accountById(deps.db, order.accountId)
-  const facts = {
-    order: id,
-    merchant,
-    currency,
-    amountMinor: received,
-    transaction: transfer.transaction,
-    paidAt: startOfDate(account?.timezone ?? 'UTC', transfer.date),
-    payer: transfer.payer === null ? null : createHash('sha256').update(transfer.payer).digest('hex'),
-    savedCard: null,
+  methodOf(deps, order)
+  const entry = { transfer, received: parseMinor(transfer.received, order.currency, 'received'), by }
+  const taken = await takenTransaction(deps, order, transfer.transaction)
+  if (taken !== undefined) throw taken
+  if (order.state !== 'paid') {
+    const differs = entry.received !== order.amountMinor
+    if (differs && transfer.ifDifferent === null) throw differentAmount(order, entry.received)
+    if (differs && transfer.ifDifferent === 'return') return returnTransfer(deps, order, entry)
+    await requireCreditable(deps, order, entry)
+    if (await waitsForSecond(deps, order, entry)) return requireOrder(deps, id)
   }
-  const fee = feeOf(received, deps.config.paymentFees.get('bank'), currency)
-  if (fee >= received) throw invalidField('received', 'must be more than the fee')
-  const creditNanos = creditOf(received - fee, order.ratePpm, currency)
-  await settleOrder(deps, {
-    method: 'bank',
-    facts,
-    by,
-    ...(differs ? { credited: { creditNanos, feeMinor: fee } } : {}),
-  })
-  return requireOrder(deps, id)
+  return settleTransfer(deps, order, entry)
 }
 
-async function requireNewTransaction(
+interface Entry {
+  readonly transfer: ReceivedTransfer
+  /** In minor units. */
+  readonly received: bigint
+  readonly by: string
+}
+
+async function settleTransfer(deps: PaymentDeps, order: Order, entry: Entry): Promise<Order> {
+  const { transfer, received, by } = entry
+  const differs = received !== order.amountMinor
+  const { payer, transaction } = transfer
+  const outcome = await settleOrder(deps, {
+    method: 'bank',
+    facts: {
+      order: order.id,
+      merchant: order.merchant,
+      currency: order.currency,
+      amountMinor: received,
+      transaction,
+      paidAt: await arrivedAt(deps, order, transfer),
+      payer: payer === null ? null : createHash('sha256').update(payer).digest('hex'),
+      savedCard: null,
+    },
+    by,
+    ...(differs ? { credited: creditedFor(deps, order, received) } : {}),
+  })
+  const after = await requireOrder(deps, order.id)
+  if ((outcome === 'settled' || outcome === 'known') && after.state === 'paid') return after
+  throw (await takenTransaction(deps, order, transaction)) ?? alreadyPaid()
+}
+
+async function arrivedAt({ db }: PaymentDeps, order: Order, { date }: ReceivedTransfer): Promise<number> {
+  const account = await accountById(db, order.accountId)
+  return startOfDate(account?.timezone ?? 'UTC', date)
+}
+
+/** What arrived is credited in place of what was ordered. */
+function creditedFor({ config }: PaymentDeps, order: Order, received: bigint) {
+  const feeMinor = feeOf(received, config.paymentFees.get('bank'), order.currency)
+  return { creditNanos: creditOf(received - feeMinor, order.ratePpm, order.currency), feeMinor }
+}
+
+async function requireCreditable(deps: PaymentDeps, order: Order, { received }: Entry): Promise<void> {
+  const { creditNanos, feeMinor } = creditedFor(deps, order, received)
+  if (feeMinor >= received) throw invalidField('received', 'must be more than the fee')
+  const nanos = received === order.amountMinor ? order.creditNanos + order.bonusNanos : creditNanos
+  if (!(await hasRoom(deps, order.accountId, nanos))) throw balanceFull('received')
+}
+
+const alreadyPaid = (): ApiError => apiError('conflict', { message: 'This order is already paid.' })
+
+/** Why a transaction cannot be entered: each belongs to one order, or is listed as a difference. */
+async function takenTransaction(
   { db }: PaymentDeps,
-  order: Order,
+  { id, merchant }: Order,
   transactionId: string,
-): Promise<void> {
-  const known = await paymentByTransaction(db, { method: 'bank', merchant: order.merchant, transactionId })
-  if (known === undefined || known.orderId === order.id) return
-  const message = `This transaction was already entered for order ${known.orderId}.`
-  throw apiError('conflict', { param: 'transaction', message })
+): Promise<ApiError | undefined> {
+  const transaction = { method: 'bank', merchant, transactionId } as const
+  const known = await paymentByTransaction(db, transaction)
+  if (known?.orderId === id) return alreadyPaid()
+  const listed = known === undefined ? await listedSurplus(db, transaction) : undefined
+  const at =
+    known === undefined ? listed && `listed as difference ${listed.id}` : `entered for order ${known.orderId}`
+  if (at === undefined) return undefined
+  return apiError('conflict', { param: 'transaction', message: `This transaction was already ${at}.` })
 }
 
 function differentAmount(order: Order, received: bigint) {
@@ -89,43 +134,86 @@ function differentAmount(order: Order, received: bigint) {
   return apiError('conflict', { param: 'received', message })
 }
 
-interface Entry {
-  readonly transfer: ReceivedTransfer
+/** The money goes back by a transfer that the operator makes: nothing is credited, and its transaction is used. */
+async function returnTransfer(
+  deps: PaymentDeps,
+  order: Order,
+  { transfer, received, by }: Entry,
+): Promise<Order> {
+  const at = deps.now()
+  const { transaction, note } = transfer
+  const { id, merchant, currency, accountId } = order
+  const returned = {
+    kind: 'surplus',
+    method: 'bank',
+    merchant,
+    reference: transaction,
+    orderId: id,
+    accountId,
+    currency,
+    amountMinor: received,
+    expectedMinor: null,
+    detail: '',
+    at: await arrivedAt(deps, order, transfer),
+  } as const
+  try {
+    await deps.db.write(
+      expectChanges(updateOrder(id, unpaidStates, { state: 'canceled', nextCheckAt: null }, at), 1),
+      expectChanges(insertDifference(returned, { by, action: 'return', reason: note }, at), 1),
+      ...releaseBonus(order),
+      auditStatement(by, 'payment-order.return', id, { received: transfer.received, transaction, note }),
+    )
+  } catch (error) {
+    if (!isExpectationFailure(error)) throw error
+    throw (await takenTransaction(deps, order, transaction)) ?? alreadyPaid()
+  }
+  return requireOrder(deps, id)
+}
+
+interface FirstEntry extends Pick<ReceivedTransfer, 'received' | 'transaction'> {
   readonly by: string
 }
 
-/** The money goes back by a transfer that the operator makes: nothing is credited. */
-async function returnTransfer(deps: PaymentDeps, order: Order, { transfer, by }: Entry): Promise<Order> {
-  const at = deps.now()
-  const { received, transaction, note } = transfer
-  await deps.db.write(
-    expectChanges(updateOrder(order.id, unpaidStates, { state: 'canceled', nextCheckAt: null }, at), 1),
-    auditStatement(by, 'payment-order.return', order.id, { received, transaction, note }),
-  )
-  return requireOrder(deps, order.id)
-}
-
-/** Whether this was the first of two entries, which is kept. Throws 409 if both differ, or come from the same operator. */
+/**
+ * Whether this is the first of two entries, which is kept; the same operator can correct it. Throws 409 if the second one
+ * differs, or comes from the same operator.
+ */
 async function waitsForSecond(
   { db, config, now }: PaymentDeps,
   order: Order,
-  { transfer, received, by }: Entry & { readonly received: bigint },
+  { transfer: { received: text, transaction }, received, by }: Entry,
 ): Promise<boolean> {
   const limit = config.bankSecondOperatorAbove
   if (limit === null || received <= parseMinor(limit, order.currency)) return false
-  const entry = { received: transfer.received, transaction: transfer.transaction }
-  if (order.confirmation === null) {
-    const confirmation = JSON.stringify({ ...entry, by })
-    await db.write(
-      expectChanges(updateOrder(order.id, unpaidStates, { confirmation }, now()), 1),
-      auditStatement(by, 'payment-order.enter', order.id, entry),
+  const first = order.confirmation === null ? undefined : (JSON.parse(order.confirmation) as FirstEntry)
+  const differing = first && differingField(first, { received, transaction, currency: order.currency })
+  if (first === undefined || (first.by === by && differing !== undefined)) {
+    const entry = { received: text, transaction }
+    const update = updateOrder(
+      order.id,
+      unpaidStates,
+      { confirmation: JSON.stringify({ ...entry, by }) },
+      now(),
     )
+    if (!(await writeIfFound(db, update, auditStatement(by, 'payment-order.enter', order.id, entry))))
+      throw alreadyPaid()
     return true
   }
-  const first = JSON.parse(order.confirmation) as typeof entry & { readonly by: string }
   if (first.by === by || by === scriptActor)
     throw apiError('conflict', { message: `Another operator than ${first.by} must confirm this amount.` })
-  if (first.received === entry.received && first.transaction === entry.transaction) return false
+  if (differing === undefined) return false
   const message = `The first operator entered ${first.received} with transaction ${first.transaction}.`
-  throw apiError('conflict', { param: 'received', message })
+  throw apiError('conflict', { param: differing, message })
+}
+
+function differingField(
+  first: FirstEntry,
+  {
+    received,
+    transaction,
+    currency,
+  }: { readonly received: bigint; readonly transaction: string; readonly currency: string },
+): 'received' | 'transaction' | undefined {
+  if (parseMinor(first.received, currency) !== received) return 'received'
+  return first.transaction === transaction ? undefined : 'transaction'
 }

@@ -1,7 +1,7 @@
 /** Makes orders: the row first, then the provider. Repeating a call with its `client_key` never makes a second order. */
 import { auditStatement } from '../../db/audit.ts'
 import { expectChanges, writeIfFound, type Query } from '../../db/db.ts'
-import { isExpectationFailure, isUniqueViolation } from '../../db/store-error.ts'
+import { isExpectationFailure } from '../../db/store-error.ts'
 import { apiError, invalidField } from '../../errors.ts'
 import { formatMinor, parseMinor } from '../../lib/currency.ts'
 import { creditOf, feeOf } from '../../payments/amounts.ts'
@@ -16,6 +16,8 @@ import {
 import { releaseBonus } from '../../payments/recharge-bonuses.ts'
 import { ProviderError, type MethodName, type PaymentMethod } from '../../payments/payment-method.ts'
 import { rateAt } from '../../payments/rates.ts'
+import { balanceFull } from '../credits.ts'
+import { hasRoom } from './balance-room.ts'
 import { nextCheckOf } from './check-schedule.ts'
 import { requireOrder, unavailable } from './check-order.ts'
 import { methodForOrder, providerOrderOf, type PaymentDeps } from './payment-deps.ts'
@@ -73,6 +75,7 @@ export async function quoteOrder(
     )
   const creditNanos = creditOf(amountMinor - feeMinor, ratePpm, currency)
   const bonus = await deps.bonusFor(input.account, creditNanos, now)
+  if (!(await hasRoom(deps, input.account, creditNanos + bonus.nanos))) throw balanceFull('amount')
   return { method: name, currency, amountMinor, feeMinor, ratePpm, creditNanos, bonus }
 }
 
@@ -89,17 +92,18 @@ export async function createOrder(
   input: OrderInput,
 ): Promise<{ readonly order: Order; readonly isNew: boolean }> {
   const repeated = await repeatedOrder(deps, input)
-  if (repeated !== undefined) return { order: await beginIfOpen(deps, repeated), isNew: false }
-  const { order, bonus } = await prepareOrder(deps, input)
+  if (repeated !== undefined) return { order: await beginOnce(deps, repeated), isNew: false }
+  let written: Order
   try {
-    const written = await writeOrder(deps, order, bonus)
-    return { order: await beginIfOpen(deps, written), isNew: true }
+    const { order, bonus } = await prepareOrder(deps, input)
+    written = await writeOrder(deps, order, bonus)
   } catch (error) {
-    if (!isUniqueViolation(error, 'payment_orders.account_id')) throw error
+    // Another call with this key was faster: it has the number, and may have used the maximum of the day.
     const first = await repeatedOrder(deps, input)
     if (first === undefined) throw error
-    return { order: first, isNew: false }
+    return { order: await beginOnce(deps, first), isNew: false }
   }
+  return { order: await beginOnce(deps, written), isNew: true }
 }
 
 /** The order, not yet written, and its bonus. Throws 400 naming the field. */
@@ -199,11 +203,25 @@ async function repeatedOrder({ db }: PaymentDeps, input: OrderInput): Promise<Or
   if (clientKey === null) return undefined
   const order = await orderByClientKey(db, account, clientKey)
   if (order === undefined) return undefined
-  const amountMinor = parseMinor(amount, order.currency, 'amount')
-  const isSame = order.method === method && order.amountMinor === amountMinor && order.savesCard === savesCard
+  // The amount of another method may have decimals that the currency of this one does not have.
+  const isSame =
+    order.method === method &&
+    order.amountMinor === parseMinor(amount, order.currency, 'amount') &&
+    order.savesCard === savesCard
   if (isSame) return order
   const message = 'This client_key was already used for another order.'
   throw apiError('conflict', { param: 'client_key', message })
+}
+
+const begins = new Map<string, Promise<Order>>()
+
+/** Calls for the same order at the same time wait for one call of the provider. */
+function beginOnce(deps: PaymentDeps, order: Order): Promise<Order> {
+  const running = begins.get(order.id)
+  if (running !== undefined) return running
+  const begun = beginIfOpen(deps, order).finally(() => begins.delete(order.id))
+  begins.set(order.id, begun)
+  return begun
 }
 
 /** Asks the provider to begin an order that it has not begun, under the same number. Throws 503 if it cannot be reached. */

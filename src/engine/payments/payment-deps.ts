@@ -6,7 +6,6 @@ import type { Log } from '../../lib/log.ts'
 import type { Order } from '../../payments/payment-orders.ts'
 import type { MethodName, PaymentMethod, ProviderOrder } from '../../payments/payment-method.ts'
 import type { PaymentMethods } from '../../payments/payment-methods.ts'
-import type { Wallet } from '../caller-limits.ts'
 import type { Credits } from '../credits.ts'
 import type { OrderBonus } from './order-bonus.ts'
 import type { SettleDeps } from './settle-order.ts'
@@ -18,7 +17,6 @@ export interface PaymentDeps extends SettleDeps {
   readonly publicUrl: string
   readonly log: Log
   readonly credits: Pick<Credits, 'takeBack' | 'enterWithId'>
-  readonly wallet: (account: string) => Promise<Pick<Wallet, 'balance' | 'held'>>
   /** By account, of those with open holds: the balance less what is held. */
   readonly availableUnderHolds: () => Promise<ReadonlyMap<string, bigint>>
   /** The promotion that applies to a recharge of this account. */
@@ -32,6 +30,16 @@ export function requireMethod({ methods }: Pick<PaymentDeps, 'methods'>, name: s
   const method = methods.get(name as MethodName)
   if (method === undefined) throw apiError('not_found', { message: 'This payment method is not configured.' })
   return method
+}
+
+/** The method of an order that exists. Throws 409 if it is no longer configured. */
+export function methodOf(
+  { methods }: Pick<PaymentDeps, 'methods'>,
+  order: Pick<Order, 'method'>,
+): PaymentMethod {
+  const method = methods.get(order.method)
+  if (method !== undefined) return method
+  throw apiError('conflict', { message: `The payment method ${order.method} is not configured.` })
 }
 
 /** The method of an order that a caller wants to make. Throws 400 naming `method`. */

@@ -22,7 +22,7 @@ import {
 } from '../../payments/payment-refunds.ts'
 import { recheckReward } from '../../payments/referrals.ts'
 import { requireOrder } from './check-order.ts'
-import type { PaymentDeps } from './payment-deps.ts'
+import { methodOf, type PaymentDeps } from './payment-deps.ts'
 import { refundNotification } from './refund-notifications.ts'
 import { refundablePayment, type RefundablePayment } from './refundable-order.ts'
 import { claimMs, returnBalance, sendRefund } from './send-refund.ts'
@@ -40,11 +40,12 @@ export interface RefundInput {
 const selfRefundWithinMs = 86_400_000
 
 /**
- * Throws 404, 409 if nothing, or less than the amount, can go back, or if an operator refunds what is invoiced. A customer's
- * request for what is invoiced waits.
+ * Throws 404, 409 if nothing, or less than the amount, can go back, if the method is no longer configured, or if an
+ * operator refunds what is invoiced. A customer's request for what is invoiced waits.
  */
 export async function requestRefund(deps: PaymentDeps, input: RefundInput): Promise<Refund> {
   const order = await requireOrder(deps, input.order)
+  methodOf(deps, order)
   for (;;) {
     const found = await refundablePayment(deps, order)
     const amountMinor = amountOf(found, input)
@@ -154,9 +155,10 @@ const creditNoteFirst = () =>
     message: 'This payment is invoiced. Issue the credit note and reverse the invoice first.',
   })
 
-/** Throws 404, 409 if it was decided before or what goes back is invoiced. Resolves with what became of it. */
+/** Throws 404, 409 if it was decided before, its method is no longer configured or what goes back is invoiced. Resolves with what became of it. */
 export async function approveRefund(deps: PaymentDeps, id: string, by: string): Promise<Refund> {
   const refund = await requireRefund(deps, id)
+  methodOf(deps, await requireOrder(deps, refund.orderId))
   if (refund.nextCheckAt !== null && refund.state === 'requested') await takeBalance(deps, refund)
   await decide(deps, refund, { from: ['requested'], to: 'debited', by, action: 'approve', problem: null })
   await sendRefund(deps, await requireRefund(deps, id))

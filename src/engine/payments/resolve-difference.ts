@@ -3,6 +3,7 @@ import { auditStatement } from '../../db/audit.ts'
 import { expectChanges } from '../../db/db.ts'
 import type { Statement } from '../../db/statement.ts'
 import { isExpectationFailure, isUniqueViolation } from '../../db/store-error.ts'
+import { accountById } from '../../accounts/accounts.ts'
 import { apiError, invalidField, notFound } from '../../errors.ts'
 import { insertCreditOrder } from '../../ledger/credits/credit-orders.ts'
 import { partsOfRefund } from '../../ledger/refundable.ts'
@@ -12,6 +13,7 @@ import { insertRefund, listedRefundIdOf, type Refund } from '../../payments/paym
 import { paymentCreditId } from '../../payments/payments.ts'
 import { rateAt } from '../../payments/rates.ts'
 import { recheckReward } from '../../payments/referrals.ts'
+import { hasRoom } from './balance-room.ts'
 import { checkOrder, requireOrder } from './check-order.ts'
 import type { PaymentDeps } from './payment-deps.ts'
 import { refundNotification } from './refund-notifications.ts'
@@ -99,14 +101,19 @@ async function credit(
   const { method, merchant, reference, currency, amountMinor } = difference
   const account = decision.account ?? difference.accountId
   if (account === null) throw invalidField('account', 'is required')
+  if ((await accountById(deps.db, account)) === undefined)
+    throw apiError('not_found', { param: 'account', message: 'Account not found.' })
   const isPayment = ['surplus', 'amount', 'unknown_order', 'paid_there_only'].includes(difference.kind)
   if (amountMinor === null || !isPayment) throw notApplicable('It is not about a payment that arrived.')
   const ratePpm = await rateAt(deps.db, currency, deps.platformCurrency, deps.now())
   if (ratePpm === undefined) throw notApplicable(`There is no rate for ${currency}.`)
+  const amountNanos = creditOf(amountMinor, ratePpm, currency)
+  if (!(await hasRoom(deps, account, amountNanos)))
+    throw notApplicable('The balance would exceed the maximum.')
   const order = {
     id: paymentCreditId({ method, merchant, transactionId: reference }),
     account,
-    amountNanos: creditOf(amountMinor, ratePpm, currency),
+    amountNanos,
     source: 'payment',
     reason: decision.reason,
   } as const

@@ -16,7 +16,7 @@ import { updateRefund, type Refund, type RefundPatch } from '../../payments/paym
 import { requireOrder } from './check-order.ts'
 import { retryCheckAt } from './check-schedule.ts'
 import { refundNotification } from './refund-notifications.ts'
-import { providerOrderOf, requireMethod, type PaymentDeps } from './payment-deps.ts'
+import { methodOf, providerOrderOf, type PaymentDeps } from './payment-deps.ts'
 
 const underWay = ['debited', 'sent', 'unknown'] as const
 /** Longer than any call of a provider takes. */
@@ -61,7 +61,7 @@ async function ask(deps: PaymentDeps, refund: Refund, question: ProviderCall): P
     description: 'Refund',
   }
   try {
-    await record(deps, { refund, order }, await question(requireMethod(deps, order.method), asked))
+    await record(deps, { refund, order }, await question(methodOf(deps, order), asked))
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
     const at = deps.now()

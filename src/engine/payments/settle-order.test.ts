@@ -8,6 +8,8 @@ import { openCreditOrders } from '../../ledger/credits/credit-orders.ts'
 import type { PaymentFacts } from '../../payments/payment-method.ts'
 import { orderRow } from '../../payments/payment-orders.fixture.ts'
 import { insertOrder, newOrderId, orderById, type Order } from '../../payments/payment-orders.ts'
+import { maxBalance } from '../../ledger/operations.ts'
+import { balanceFull } from '../credits.ts'
 import { settleOrder, type SettleDeps } from './settle-order.ts'
 
 const at = 1_790_000_000_000
@@ -47,6 +49,7 @@ async function openOrder(t: TestContext): Promise<OpenOrder> {
     db,
     platformCurrency: 'CNY',
     now: () => at,
+    wallet: () => Promise.resolve({ balance: 0n, held: 0n }),
     applyCreditOrder: (id) => Promise.resolve(entered.push(id)),
     bonusAtSettlement: ({ bonusNanos }) => Promise.resolve({ nanos: bonusNanos, statements: [] }),
   }
@@ -148,6 +151,40 @@ describe('settlement', () => {
       assert.equal(await settle({ ...deps, db: racing }, facts), 'known', `read ${read}`)
       assert.deepEqual(await db.all({ sql: 'select id from payment_differences', parameters: [] }), [])
     }
+  })
+
+  test('payment above the maximum balance – is listed, and settles once there is room', async (t) => {
+    const { db, order, facts, entered, deps } = await openOrder(t)
+    const left = order.creditNanos + order.bonusNanos
+    const wallet = { balance: maxBalance - left + 1n, held: 0n }
+    const limited = { ...deps, wallet: () => Promise.resolve(wallet) }
+    assert.equal(await settle(limited, facts), 'surplus')
+    assert.deepEqual([(await orderById(db, order.id))?.state, entered], ['pending', []])
+    const listed = await db.all({
+      sql: 'select kind, reference, amount_minor from payment_differences',
+      parameters: [],
+    })
+    assert.deepEqual(listed, [{ kind: 'surplus', reference: facts.transaction, amount_minor: 1000n }])
+    wallet.balance -= 1n
+    assert.equal(await settle(limited, facts), 'settled')
+  })
+
+  test('surplus that was dismissed – is not credited by a later check', async (t) => {
+    const { db, facts, entered, deps } = await openOrder(t)
+    const full = { ...deps, wallet: () => Promise.resolve({ balance: maxBalance, held: 0n }) }
+    assert.equal(await settle(full, facts), 'surplus')
+    await db.write({ sql: "update payment_differences set state = 'resolved'", parameters: [] })
+    assert.equal(await settle(deps, facts), 'surplus')
+    assert.deepEqual(entered, [])
+  })
+
+  test('credit that loses the last room of the balance – stays an open order', async (t) => {
+    const { db, order, facts, deps } = await openOrder(t)
+    const applyCreditOrder = () => Promise.reject(balanceFull('amount'))
+    assert.equal(await settle({ ...deps, applyCreditOrder }, facts), 'settled')
+    assert.equal((await orderById(db, order.id))?.state, 'paid')
+    assert.equal((await openCreditOrders(db, 10)).length, 2)
+    assert.equal(await settle({ ...deps, applyCreditOrder }, facts), 'known')
   })
 
   test('facts that differ in one field – are listed, and change no order', async (t) => {

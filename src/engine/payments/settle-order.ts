@@ -14,7 +14,7 @@ import { operatorAudience } from '../../notifications/notification-kinds.ts'
 import { insertNotification } from '../../notifications/notifications.ts'
 import type { DifferenceKind } from '../../db/schema/schema.ts'
 import { saveCard } from '../../payments/automatic-recharges.ts'
-import { insertDifference } from '../../payments/differences.ts'
+import { insertDifference, listedSurplus } from '../../payments/differences.ts'
 import { orderById, unpaidStates, updateOrder, type Order } from '../../payments/payment-orders.ts'
 import { releaseBonus, type SettledBonus } from '../../payments/recharge-bonuses.ts'
 import type { MethodName, PaymentFacts } from '../../payments/payment-method.ts'
@@ -26,11 +26,13 @@ import {
   type Payment,
 } from '../../payments/payments.ts'
 import { recordReferralPayment, type ReferralConfig } from '../../payments/referrals.ts'
+import { isBalanceFull } from '../credits.ts'
+import { hasRoom, type BalanceDeps } from './balance-room.ts'
 
 /** `settled`: now. `known`: before. `mismatch`, `surplus`: listed for an operator. `foreign`: of another shop. */
 export type SettleOutcome = 'settled' | 'known' | 'mismatch' | 'surplus' | 'foreign'
 
-export interface SettleDeps {
+export interface SettleDeps extends BalanceDeps {
   readonly config: ReferralConfig
   readonly db: Db
   readonly platformCurrency: string
@@ -62,7 +64,9 @@ export async function settleOrder(deps: SettleDeps, settlement: Settlement): Pro
     const known = await paymentByTransaction(db, transaction)
     if (known !== undefined) {
       await enterCredits(deps, known)
-      return known.orderId === facts.order ? 'known' : list(deps, settlement, undefined, 'mismatch')
+      if (known.orderId === facts.order) return 'known'
+      // An operator who enters a transfer again is told so; only what a provider says is listed.
+      return method === 'bank' ? 'mismatch' : list(deps, settlement, undefined, 'mismatch')
     }
     if (order === undefined) return 'foreign'
     if (!matches(order, settlement)) return list(deps, settlement, order, 'mismatch')
@@ -71,8 +75,12 @@ export async function settleOrder(deps: SettleDeps, settlement: Settlement): Pro
       await endCredited(deps, order)
       return 'known'
     }
+    // It was returned, or dismissed.
+    if ((await listedSurplus(db, transaction))?.state === 'resolved') return 'surplus'
     const bonus = await deps.bonusAtSettlement(order, settlement.credited === undefined)
     const payment = paymentOf(deps, order, { settlement, bonus })
+    if (!(await hasRoom(deps, order.accountId, payment.creditNanos + payment.bonusNanos)))
+      return list(deps, settlement, order, 'surplus')
     try {
       await db.write(
         ...settlementBatch(
@@ -207,10 +215,17 @@ async function endCredited({ db, now }: SettleDeps, order: Order): Promise<void>
   await db.write(updateOrder(order.id, unpaidStates, patch, now()), ...releaseBonus(order))
 }
 
-/** Both are entered once under their ids; a crash leaves their orders to the reconciliation of credits. */
+/**
+ * Both are entered once under their ids; a crash, or another credit that took the last room of the balance, leaves their
+ * orders to the reconciliation of credits.
+ */
 async function enterCredits({ applyCreditOrder }: SettleDeps, payment: Payment): Promise<void> {
-  await applyCreditOrder(paymentCreditId(payment))
-  if (payment.bonusNanos > 0n) await applyCreditOrder(bonusCreditId(payment.orderId))
+  try {
+    await applyCreditOrder(paymentCreditId(payment))
+    if (payment.bonusNanos > 0n) await applyCreditOrder(bonusCreditId(payment.orderId))
+  } catch (error) {
+    if (!isBalanceFull(error)) throw error
+  }
 }
 
 /** Keeps a genuine payment that was not credited: it is shown to the operators until one decides. */

@@ -122,6 +122,8 @@ describe('Decisions about payments', () => {
     const idOf = (order: PaymentOrder | undefined) => data.find((each) => each['order'] === order?.id)?.['id']
     const path = `/payments/differences/${String(idOf(orders[0]))}/resolve`
     assert.equal(await expectError(server, 409, ['POST', path, { action: 'settle', reason: 'x' }]), 'action')
+    const toNobody = { action: 'credit', account: 'acc_unknown', reason: 'x' }
+    assert.equal(await expectError(server, 404, ['POST', path, toNobody]), 'account')
     await expectResponse(server, 200, ['POST', path, { action: 'credit', reason: 'paid less' }])
     await expectError(server, 409, ['POST', path, { action: 'credit', reason: 'again' }])
     // 9.00 at the rate of now.

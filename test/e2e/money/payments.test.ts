@@ -101,7 +101,7 @@ for (const provider of providers) {
       assert.equal(await account.balance(), '10')
     })
 
-    test('client_key – twenty calls at once are one order; another amount is 409', async () => {
+    test('client_key – twenty calls at once are one order; another amount or method is 409', async () => {
       const account = await server.account()
       const body = { method, amount: '10', client_key: 'click' }
       const responses = await Promise.all(
@@ -109,11 +109,17 @@ for (const provider of providers) {
           server.relay.adminResponse('POST', `/accounts/${account.id}/orders`, body),
         ),
       )
-      const ids = await Promise.all(responses.map(async (each) => ((await each.json()) as PaymentOrder).id))
-      assert.equal(new Set(ids).size, 1)
+      const orders = await Promise.all(responses.map(async (each) => (await each.json()) as PaymentOrder))
+      assert.equal(new Set(orders.map(({ id }) => id)).size, 1)
+      assert.deepEqual(new Set(orders.map(({ pay }) => pay === null)), new Set([false]))
       assert.ok(responses.every(({ status }) => status === 200 || status === 201))
       const other = { ...body, amount: '11' }
-      await expectError(server, 409, ['POST', `/accounts/${account.id}/orders`, other])
+      const path = `/accounts/${account.id}/orders`
+      await expectError(server, 409, ['POST', path, other])
+      const another = providers.find((each) => each.method !== method)?.method
+      // Three decimals are those of another method’s currency.
+      const precise = { ...body, method: another, amount: '10.001' }
+      assert.equal(await expectError(server, 409, ['POST', path, precise]), 'client_key')
     })
 
     test('amount that differs by one unit – is listed and not credited', async () => {

@@ -76,6 +76,17 @@ describe('Recharge promotions', () => {
     assert.equal(await used(id), '2')
   })
 
+  test('canceled order – keeps its bonus if it is paid after the promotion was paused', async () => {
+    const id = await promotion({ budget: '2' })
+    const account = await server.account()
+    const ended = await order(account)
+    await expectResponse(server, 200, ['POST', `/orders/${ended.id}/cancel`])
+    const ends = { status: 'paused', ends_at: new Date(Date.now() - 1).toISOString() }
+    await expectResponse(server, 200, ['PATCH', `/promotions/${id}`, ends])
+    assert.equal((await pay(ended)).bonus, '2')
+    assert.deepEqual([await account.balance(), await used(id)], ['12', '2'])
+  })
+
   test('first_only – two orders paid at once get one bonus', async () => {
     const id = await promotion({ first_only: true })
     const account = await server.account()
