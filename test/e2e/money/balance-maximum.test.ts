@@ -2,11 +2,14 @@
 /** Payments for which the balance has no room: refused before they are made, listed if they came all the same. */
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
+import { insertCreditOrder } from '../../../src/ledger/credits/credit-orders.ts'
 import type { PaymentOrder } from '../../../src/http/api/payment-orders.ts'
 import { expectError, expectResponse, type List } from '../../support/client/admin-api.ts'
 import { PaymentSteps } from '../../support/payments/payment-steps.ts'
 import { settingsOf, startProvider } from '../../support/payments/providers.ts'
+import { eventually } from '../../support/client/responses.ts'
 import type { Account } from '../../support/server/account.ts'
+import { openDatabase } from '../../support/server/database-access.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 
 const provider = await startProvider.stripe()
@@ -73,5 +76,21 @@ describe('Maximum of the balance', () => {
     await credit(account, '-5')
     await expectResponse(server, 200, ['POST', resolve, { action: 'settle', reason: 'there is room' }])
     assert.deepEqual([(await steps.read(order)).state, await account.balance()], ['paid', '4000000000'])
+  })
+
+  test('Credit that is ordered without room – waits quietly, and is entered once there is some', async () => {
+    const account = await server.account()
+    await fill(account)
+    const store = await openDatabase(server.relay)
+    const ordered = { id: `test:${account.id}`, account: account.id, amountNanos: 10_000_000_000n }
+    await store.db.write(insertCreditOrder({ ...ordered, source: 'refund', reason: 'test' }, 1))
+    await store.close()
+    await server.restart()
+    await credit(account, '-5')
+    await server.restart()
+    const isEntered = async () => (await account.balance()) === '4000000000' || undefined
+    await eventually('the credit to be entered', isEntered)
+    const warnings = server.log.filter((line) => line.includes('credit reconciliation failed'))
+    assert.deepEqual(warnings, [])
   })
 })
