@@ -5,7 +5,7 @@ import { matchBankRows, parseBankRows, type AwaitedTransfer, type BankMatch } fr
 import { unpaidStates } from './payment-orders.ts'
 
 /**
- * `entered`: its serial number belongs to a payment. `awaits_second`: one operator has entered it. `different_amount`: than
+ * `entered`: its serial number belongs to a payment, or to a transfer that was returned or paid an order twice. `awaits_second`: one operator has entered it. `different_amount`: than
  * ordered. `other_reference`: of an order that is paid, or not of this installation.
  */
 export const transferStatuses = [
@@ -114,31 +114,45 @@ async function awaitedTransfers(db: Db, { merchant, currency }: BankAccount): Pr
   }))
 }
 
-type PaidOrder = Pick<ListedTransfer, 'order' | 'account' | 'orderState' | 'expectedMinor'>
+type EnteredOrder = Pick<ListedTransfer, 'order' | 'account' | 'orderState' | 'expectedMinor'>
 
-/** The orders of payments whose serial numbers are in a list. */
+/** The orders for which serial numbers of a list were entered. */
 async function ordersByTransaction(
   db: Db,
   { merchant }: BankAccount,
   transactions: readonly string[],
-): Promise<ReadonlyMap<string, PaidOrder>> {
+): Promise<ReadonlyMap<string, EnteredOrder>> {
   if (transactions.length === 0) return new Map()
-  const rows = await db.report(
-    sql
-      .selectFrom('payments')
-      .innerJoin('payment_orders', 'payment_orders.id', 'payments.order_id')
-      .select(['transaction_id', 'order_id', 'payments.account_id', 'payment_orders.amount_minor'])
-      .where('payments.method', '=', 'bank')
-      .where('payments.merchant', '=', merchant)
-      .where('transaction_id', 'in', [...new Set(transactions)]),
-  )
+  const listed = [...new Set(transactions)]
+  const orders = sql
+    .selectFrom('payment_orders')
+    .select([
+      'payment_orders.id as order_id',
+      'payment_orders.account_id',
+      'payment_orders.amount_minor',
+      'payment_orders.state',
+    ])
+  const paid = orders
+    .innerJoin('payments', 'payments.order_id', 'payment_orders.id')
+    .select('transaction_id')
+    .where('payments.method', '=', 'bank')
+    .where('payments.merchant', '=', merchant)
+    .where('transaction_id', 'in', listed)
+  const surplus = orders
+    .innerJoin('payment_differences', 'payment_differences.order_id', 'payment_orders.id')
+    .select('payment_differences.reference as transaction_id')
+    .where('payment_differences.method', '=', 'bank')
+    .where('payment_differences.merchant', '=', merchant)
+    .where('kind', '=', 'surplus')
+    .where('payment_differences.reference', 'in', listed)
+  const rows = [...(await db.report(surplus)), ...(await db.report(paid))]
   return new Map(
-    rows.map((row): [string, PaidOrder] => [
+    rows.map((row): [string, EnteredOrder] => [
       row.transaction_id,
       {
         order: row.order_id,
         account: row.account_id,
-        orderState: 'paid',
+        orderState: row.state,
         expectedMinor: row.amount_minor,
       },
     ]),

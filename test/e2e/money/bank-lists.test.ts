@@ -69,6 +69,10 @@ describe('Bank lists', () => {
     await confirm(whole, '100', 'L-1', '张三')
     const again = await match(...lines)
     assert.partialDeepStrictEqual(again.rows[0], { status: 'entered', order: whole.id, order_state: 'paid' })
+    const back = { received: '150', transaction: 'L-2', date: '2026-11-28', if_different: 'return' }
+    await expectResponse(server, 200, ['POST', `/orders/${part.id}/confirm`, back])
+    const returned = (await match(...lines)).rows[1]
+    assert.partialDeepStrictEqual(returned, { status: 'entered', order: part.id, order_state: 'canceled' })
     const named = await match(`2026-11-29,L-9,100,张三,${referenceIn(whole)}`)
     assert.equal(named.rows[0]?.status, 'other_reference')
     assert.equal(await account.balance(), '100')
