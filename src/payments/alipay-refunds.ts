@@ -1,8 +1,14 @@
 /** Refunds at Alipay. It refunds once under our number; code 10000 alone does not say that money has moved. */
 import { formatMinor } from '../lib/currency.ts'
 import type { AlipayClient } from './alipay-client.ts'
-import { alipayCurrency } from './alipay-orders.ts'
-import { ProviderError, type ProviderRefund, type RefundReading } from './payment-method.ts'
+import { alipayCurrency, readAmount } from './alipay-orders.ts'
+import {
+  ProviderError,
+  type NamedRefund,
+  type ProviderRefund,
+  type RefundFacts,
+  type RefundReading,
+} from './payment-method.ts'
 
 /** The refund can never be made. Every other refusal is for an operator, such as a merchant's empty balance. */
 const finalRefusals = new Set([
@@ -33,8 +39,21 @@ export async function sendRefund(client: AlipayClient, refund: ProviderRefund): 
     : reading
 }
 
+const queryMethod = 'alipay.trade.fastpay.refund.query'
+
+export async function readNamedRefund(
+  client: AlipayClient,
+  { reference, transaction }: NamedRefund,
+): Promise<RefundFacts | null> {
+  const numbers = { trade_no: transaction, out_request_no: reference }
+  const { refusal, text } = await client.call(queryMethod, numbers)
+  const isKnown = refusal === null && text('refund_status') !== ''
+  if (!isKnown) throw new ProviderError(`Alipay does not know the refund (${refusal ?? 'no state'}).`)
+  return { transaction, currency: alipayCurrency, amountMinor: readAmount(text('refund_amount')) }
+}
+
 export async function readRefund(client: AlipayClient, refund: ProviderRefund): Promise<RefundReading> {
-  const { refusal, text } = await client.call('alipay.trade.fastpay.refund.query', numbersOf(refund))
+  const { refusal, text } = await client.call(queryMethod, numbersOf(refund))
   if (refusal === 'ACQ.TRADE_NOT_EXIST') return { state: 'absent' }
   if (refusal !== null) throw new ProviderError(`Alipay refused to read the refund (${refusal}).`)
   const status = text('refund_status')

@@ -3,7 +3,7 @@ import { alipayBills } from './alipay-bills.ts'
 import { AlipayClient } from './alipay-client.ts'
 import { alipayNotices } from './alipay-notices.ts'
 import { AlipayOrders, alipayCurrency, unknownTrade } from './alipay-orders.ts'
-import { readRefund, sendRefund } from './alipay-refunds.ts'
+import { readNamedRefund, readRefund, sendRefund } from './alipay-refunds.ts'
 import { readAlipaySettings } from './alipay-settings.ts'
 import type { PaymentMethodDeps } from './method-deps.ts'
 import { problemOf, type PaymentMethod } from './payment-method.ts'
@@ -32,6 +32,7 @@ export function createAlipay(deps: PaymentMethodDeps): PaymentMethod | null {
     close: (order) => orders.close(order),
     refund: (refund) => sendRefund(client, refund),
     readRefund: (refund) => readRefund(client, refund),
+    readNamedRefund: (named) => readNamedRefund(client, named),
     check: () => problemOf(() => check(client)),
     notices: alipayNotices(settings),
     bills: alipayBills(client, deps),

@@ -40,10 +40,7 @@ interface Resolution {
   readonly reason: string | null
 }
 
-/**
- * If the same difference is listed already, whatever became of it, only an amount that was not known is added. With a
- * resolution, it is listed as resolved.
- */
+/** Changes nothing if the same difference is listed already, whatever became of it. With a resolution, it is listed as resolved. */
 export function insertDifference(
   found: Found,
   state: 'open' | 'repaired' | Resolution,
@@ -63,13 +60,7 @@ export function insertDifference(
   return sql
     .insertInto('payment_differences')
     .values(row)
-    .onConflict((conflict) =>
-      conflict
-        .columns(['method', 'merchant', 'kind', 'reference'])
-        .doUpdateSet({ amount_minor: row.amount_minor })
-        .where('payment_differences.amount_minor', 'is', null)
-        .where('payment_differences.state', '=', 'open'),
-    )
+    .onConflict((conflict) => conflict.columns(['method', 'merchant', 'kind', 'reference']).doNothing())
 }
 
 export async function differenceById(db: Db, id: string): Promise<Difference | undefined> {

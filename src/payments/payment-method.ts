@@ -122,17 +122,18 @@ export type NoticeSubject =
       /** The payment that it states; null: none, or not in full. */
       readonly payment: Pick<PaymentFacts, 'transaction' | 'amountMinor'> | null
     }
-  /** `refund`: ours, or null for one made in the provider's own pages. `reference`: the provider's id of it. */
-  | {
-      readonly kind: 'refund'
-      readonly refund: string | null
-      readonly reference: string
-      readonly transaction: string
-    }
+  | ({ readonly kind: 'refund' } & NamedRefund)
   | { readonly kind: 'dispute'; readonly reference: string }
   | { readonly kind: 'card-removed'; readonly customer: string; readonly card: string | null }
   /** Genuine, and of no interest. */
   | { readonly kind: 'other' }
+
+/** `refund`: our number, or another one; null: none is stated. `reference`: the provider's id of it. */
+export interface NamedRefund {
+  readonly refund: string | null
+  readonly reference: string
+  readonly transaction: string
+}
 
 /** `accepted`: it need not come again. `retry`: it should. `forged`: its signature is wrong. */
 export type NoticeOutcome = 'accepted' | 'retry' | 'forged'
@@ -150,12 +151,16 @@ export interface Notices {
   answer(outcome: NoticeOutcome): NoticeAnswer
 }
 
-/** A dispute (chargeback) as the provider has confirmed it. */
-export interface DisputeFacts {
-  readonly reference: string
+/** A refund as the provider has confirmed it. */
+export interface RefundFacts {
   readonly transaction: string
   readonly currency: string
   readonly amountMinor: bigint
+}
+
+/** A dispute (chargeback) as the provider has confirmed it. */
+export interface DisputeFacts extends RefundFacts {
+  readonly reference: string
   readonly state: 'open' | 'won' | 'lost'
 }
 
@@ -242,6 +247,8 @@ export interface PaymentMethod {
   readonly bills: Bills | null
   readonly savedCards?: SavedCards
   readDispute?(reference: string): Promise<DisputeFacts>
+  /** Reads a refund that the relay has not made; null: its money does not go back. For methods whose notices name refunds. */
+  readNamedRefund?(named: NamedRefund): Promise<RefundFacts | null>
 }
 
 /** The provider gave no response that can be verified. The message names no secret and no payer. */

@@ -1,8 +1,9 @@
 /** Payments, refunds and disputes from Stripe's balance transactions: what has moved the balance of the merchant. */
 import type Stripe from 'stripe'
 import type { BillLine, Bills } from './payment-method.ts'
-import { fromStripeAmount } from './stripe-amounts.ts'
+import { fromStripeAmount, movedBy } from './stripe-amounts.ts'
 import { idOf, type StripeClient } from './stripe-client.ts'
+import { hasFailed } from './stripe-refunds.ts'
 
 function chargeLine(transaction: Stripe.BalanceTransaction, charge: Stripe.Charge): BillLine {
   const currency = charge.currency.toUpperCase()
@@ -20,15 +21,12 @@ function chargeLine(transaction: Stripe.BalanceTransaction, charge: Stripe.Charg
 
 function refundLine(transaction: Stripe.BalanceTransaction, refund: Stripe.Refund): BillLine | null {
   // A refund that fails later stays in the list, with a second transaction that reverses it.
-  if (refund.status === 'failed' || refund.status === 'canceled') return null
-  const currency = refund.currency.toUpperCase()
+  if (hasFailed(refund)) return null
   return {
     kind: 'refund',
     refund: refund.metadata?.['refund'] ?? null,
     reference: refund.id,
-    transaction: idOf(refund.payment_intent) ?? idOf(refund.charge) ?? '',
-    currency,
-    amountMinor: fromStripeAmount(refund.amount),
+    ...movedBy(refund),
     at: transaction.created * 1000,
   }
 }
@@ -36,15 +34,7 @@ function refundLine(transaction: Stripe.BalanceTransaction, refund: Stripe.Refun
 function disputeLine(transaction: Stripe.BalanceTransaction, dispute: Stripe.Dispute): BillLine | null {
   // The money of a dispute that is won comes back in a second transaction.
   if (transaction.amount >= 0) return null
-  const currency = dispute.currency.toUpperCase()
-  return {
-    kind: 'dispute',
-    reference: dispute.id,
-    transaction: idOf(dispute.payment_intent) ?? idOf(dispute.charge) ?? '',
-    currency,
-    amountMinor: fromStripeAmount(dispute.amount),
-    at: transaction.created * 1000,
-  }
+  return { kind: 'dispute', reference: dispute.id, ...movedBy(dispute), at: transaction.created * 1000 }
 }
 
 function lineOf(transaction: Stripe.BalanceTransaction): BillLine | null {

@@ -1,8 +1,10 @@
 /** Refunds at Stripe, found again by our number in their metadata. */
 import type Stripe from 'stripe'
-import type { ProviderRefund, RefundReading } from './payment-method.ts'
-import { toStripeAmount } from './stripe-amounts.ts'
+import type { NamedRefund, ProviderRefund, RefundFacts, RefundReading } from './payment-method.ts'
+import { movedBy, toStripeAmount } from './stripe-amounts.ts'
 import { type StripeClient, StripeRejection } from './stripe-client.ts'
+
+export const hasFailed = ({ status }: Stripe.Refund): boolean => status === 'failed' || status === 'canceled'
 
 function readingOf(refund: Stripe.Refund): RefundReading {
   switch (refund.status) {
@@ -50,6 +52,11 @@ export class StripeRefunds {
       return null
     })
     return found === null ? { state: 'absent' } : readingOf(found)
+  }
+
+  async readNamed({ reference }: NamedRefund): Promise<RefundFacts | null> {
+    const refund = await this.#client.call((stripe) => stripe.refunds.retrieve(reference))
+    return hasFailed(refund) ? null : movedBy(refund)
   }
 
   async #create({ id, order, amountMinor }: ProviderRefund): Promise<RefundReading> {

@@ -4,10 +4,10 @@ import { ConfigError } from '../lib/settings.ts'
 import { problemOf, type DisputeFacts, type PaymentMethod } from './payment-method.ts'
 import type { PaymentMethodDeps } from './method-deps.ts'
 import { requireHttps, requireTogether } from './required-settings.ts'
-import { fromStripeAmount } from './stripe-amounts.ts'
+import { movedBy } from './stripe-amounts.ts'
 import { StripeBills } from './stripe-bills.ts'
 import { StripeCards } from './stripe-cards.ts'
-import { idOf, StripeClient } from './stripe-client.ts'
+import { StripeClient } from './stripe-client.ts'
 import { StripeNotices } from './stripe-notices.ts'
 import { chargeToExpand, merchantOf, StripeOrders } from './stripe-orders.ts'
 import { StripeRefunds } from './stripe-refunds.ts'
@@ -79,6 +79,7 @@ export function createStripe(deps: PaymentMethodDeps): PaymentMethod | null {
     bills: new StripeBills(client),
     savedCards: new StripeCards(client, now),
     readDispute: async (reference) => await readDispute(client, reference),
+    readNamedRefund: async (named) => await refunds.readNamed(named),
   }
 }
 
@@ -99,14 +100,7 @@ async function check(client: StripeClient, merchant: string): Promise<string | n
 
 async function readDispute(client: StripeClient, reference: string): Promise<DisputeFacts> {
   const dispute = await client.call(async (stripe) => await stripe.disputes.retrieve(reference))
-  const currency = dispute.currency.toUpperCase()
-  return {
-    reference: dispute.id,
-    transaction: idOf(dispute.payment_intent) ?? idOf(dispute.charge) ?? '',
-    currency,
-    amountMinor: fromStripeAmount(dispute.amount),
-    state: disputeState(dispute.status),
-  }
+  return { reference: dispute.id, ...movedBy(dispute), state: disputeState(dispute.status) }
 }
 
 /** An inquiry that is closed, and a dispute that was prevented, took no money. */

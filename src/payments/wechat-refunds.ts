@@ -1,7 +1,13 @@
 /** Refunds at WeChat Pay. It refunds once under our number; a refund that it has accepted can still fail. */
 import type { WechatClient, WechatResult } from './wechat-client.ts'
 import { amountOf, wechatCurrency } from './wechat-orders.ts'
-import { ProviderError, type ProviderRefund, type RefundReading } from './payment-method.ts'
+import {
+  ProviderError,
+  type NamedRefund,
+  type ProviderRefund,
+  type RefundFacts,
+  type RefundReading,
+} from './payment-method.ts'
 
 const path = '/v3/refund/domestic/refunds'
 const unknownRefund = 'RESOURCE_NOT_EXISTS'
@@ -37,8 +43,23 @@ export async function sendRefund(client: WechatClient, refund: ProviderRefund): 
   return reading.state === 'absent' ? { state: 'refused', reason } : reading
 }
 
+const queryRefund = (client: WechatClient, number: string): Promise<WechatResult> =>
+  client.call({ method: 'GET', path: `${path}/${encodeURIComponent(number)}` })
+
+export async function readNamedRefund(
+  client: WechatClient,
+  { refund, reference }: NamedRefund,
+): Promise<RefundFacts | null> {
+  const { refusal, fields } = await queryRefund(client, refund ?? '')
+  const amountMinor = fields.object('amount')?.minor('refund') ?? null
+  if (refusal !== null || fields.text('refund_id') !== reference || amountMinor === null)
+    throw new ProviderError(`WeChat Pay does not know the refund (${refusal ?? 'another one'}).`)
+  if (fields.text('status') === 'CLOSED') return null
+  return { transaction: fields.text('transaction_id'), currency: wechatCurrency, amountMinor }
+}
+
 export async function readRefund(client: WechatClient, refund: ProviderRefund): Promise<RefundReading> {
-  const result = await client.call({ method: 'GET', path: `${path}/${refund.id}` })
+  const result = await queryRefund(client, refund.id)
   if (result.refusal === unknownRefund) return { state: 'absent' }
   if (result.refusal !== null)
     throw new ProviderError(`WeChat Pay refused to read the refund (${result.refusal}).`)

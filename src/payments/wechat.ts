@@ -5,7 +5,7 @@ import { wechatBills } from './wechat-bills.ts'
 import { WechatClient } from './wechat-client.ts'
 import { wechatNotices } from './wechat-notices.ts'
 import { merchantName, readOrder, unknownOrder, WechatOrders, wechatCurrency } from './wechat-orders.ts'
-import { readRefund, sendRefund } from './wechat-refunds.ts'
+import { readNamedRefund, readRefund, sendRefund } from './wechat-refunds.ts'
 import { readWechatSettings } from './wechat-settings.ts'
 
 /** Valid as a number, and never given to an order. */
@@ -30,6 +30,7 @@ export function createWechat(deps: PaymentMethodDeps): PaymentMethod | null {
     close: (order) => orders.close(order),
     refund: (refund) => sendRefund(client, refund),
     readRefund: (refund) => readRefund(client, refund),
+    readNamedRefund: (named) => readNamedRefund(client, named),
     check: () => problemOf(() => check(client)),
     notices: wechatNotices(client),
     bills: wechatBills(client, deps),

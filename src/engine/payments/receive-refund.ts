@@ -1,7 +1,7 @@
 /** Refunds that a notice names or that are due: ours are followed, others are listed for an operator. */
 import { errorMessage } from '../../lib/error-message.ts'
 import { insertDifference } from '../../payments/differences.ts'
-import type { MethodName } from '../../payments/payment-method.ts'
+import type { MethodName, NamedRefund } from '../../payments/payment-method.ts'
 import { dueRefunds, refundById, updateRefund, type Refund } from '../../payments/payment-refunds.ts'
 import { paymentByTransaction } from '../../payments/payments.ts'
 import { retryCheckAt } from './check-schedule.ts'
@@ -12,20 +12,18 @@ import { followRefund, returnBalance } from './send-refund.ts'
 
 const refundsPerRound = 50
 
-interface NamedRefund {
-  readonly refund: string | null
-  readonly reference: string
-  readonly transaction: string
-}
-
 /** Reads what became of our refund; one that was made in the provider's own pages waits for an operator. */
 export async function receiveRefund(deps: PaymentDeps, name: MethodName, named: NamedRefund): Promise<void> {
   const { db } = deps
   const own = named.refund === null ? undefined : await refundById(db, named.refund)
   if (own !== undefined) await followRefund(deps, own)
   if (own !== undefined && !isReturned(own)) return
-  const { merchant, currency } = requireMethod(deps, name)
-  const payment = await paymentByTransaction(db, { method: name, merchant, transactionId: named.transaction })
+  const method = requireMethod(deps, name)
+  const facts = await method.readNamedRefund?.(named)
+  if (!facts) return
+  const { merchant } = method
+  const { transaction, currency, amountMinor } = facts
+  const payment = await paymentByTransaction(db, { method: name, merchant, transactionId: transaction })
   const at = deps.now()
   const difference = {
     kind: 'refund_there_only',
@@ -34,10 +32,10 @@ export async function receiveRefund(deps: PaymentDeps, name: MethodName, named: 
     reference: named.reference,
     orderId: payment?.orderId ?? null,
     accountId: payment?.accountId ?? null,
-    currency: payment?.currency ?? currency,
-    amountMinor: null,
+    currency,
+    amountMinor,
     expectedMinor: null,
-    detail: named.transaction,
+    detail: transaction,
     at,
   } as const
   await db.write(insertDifference(difference, 'open', at))

@@ -201,7 +201,7 @@ describe('Decisions about payments', () => {
     await store.close()
   })
 
-  test('Refund at the provider – is entered with the amount of its list, once it was decided', async () => {
+  test('Refund at the provider – is listed by its notice as it is read, and decided at once', async () => {
     const account = await server.account()
     const path = `/accounts/${account.id}/orders`
     const order = await expectResponse<PaymentOrder>(server, 201, [
@@ -212,16 +212,17 @@ describe('Decisions about payments', () => {
     provider.pay(order.id)
     await deliverNotice(server.url, 'stripe', provider.notice(order.id))
     const reference = provider.refundElsewhere(order.id, 941n)
-    await deliverNotice(server.url, 'stripe', provider.refundNotice(reference))
-    const day = new Date().toISOString().slice(0, 10)
-    const body = { method: 'stripe', from: day, to: day }
-    await expectResponse(server, 200, ['POST', '/payments/reconcile', body])
+    const failed = provider.refundElsewhere(order.id, 1n)
+    Object.assign(provider.state.refunds.at(-1) ?? {}, { status: 'failed' })
+    for (const name of [reference, failed])
+      await deliverNotice(server.url, 'stripe', provider.refundNotice(name))
     const listed = await expectResponse<List>(server, 200, [
       'GET',
       '/payments/differences?kind=refund_there_only',
     ])
     const difference = listed.data.find((each) => each['transaction'] === reference)
     assert.equal(difference?.['amount'], '9.41')
+    assert.ok(!listed.data.some((each) => each['transaction'] === failed))
     const resolve = `/payments/differences/${String(difference['id'])}/resolve`
     await expectResponse(server, 200, ['POST', resolve, { action: 'refund_row', reason: 'made at Stripe' }])
     assert.equal(await account.balance(), '0')

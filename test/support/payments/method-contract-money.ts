@@ -123,6 +123,20 @@ const noticeCases: MethodCases = {
       })
   },
 
+  'a refund made elsewhere that a notice names is read': async ({ method, provider, ...open }) => {
+    if (method.readNamedRefund === undefined) return
+    const { id, transaction } = await paidOrder({ method, provider, ...open })
+    const reference = provider.refundElsewhere(id, 200n)
+    const notice = provider.refundNotice?.(reference)
+    assert.ok(notice)
+    const subject = await method.notices?.read(receivedNotice(notice))
+    assert.ok(subject?.kind === 'refund')
+    const facts = { transaction, currency: method.currency, amountMinor: 200n }
+    assert.deepEqual(await method.readNamedRefund(subject), facts)
+    const other = method.readNamedRefund({ ...subject, refund: 'EXT0', reference: 'EXT0' })
+    await assertUnknown({ method, provider, ...open }, other)
+  },
+
   'each outcome of a notice has a response that the provider understands': async ({ contract, method }) => {
     for (const outcome of ['accepted', 'retry', 'forged'] as const) {
       const response = method.notices?.answer(outcome)

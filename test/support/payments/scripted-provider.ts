@@ -57,7 +57,7 @@ export interface ScriptedProvider extends AsyncDisposable {
   process?(order: string): void
   /** A notice about the present state of the order. */
   notice(order: string, fault?: NoticeFault): ScriptedNotice
-  /** A notice about a refund by our number. */
+  /** A notice about a refund by our number, or by the provider's reference. */
   refundNotice?(refund: string): ScriptedNotice
   /** Somebody refunds in the provider's own pages; returns the provider's reference. */
   refundElsewhere(order: string, amountMinor: bigint): string

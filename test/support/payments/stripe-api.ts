@@ -115,6 +115,8 @@ export class StripeApi {
         return this.#refund(form)
       case 'GET refunds':
         return pageOf(state.refunds.map(refundJson), query, this.pageSize)
+      case 'GET refunds/id':
+        return refundJson(state.refunds.find((known) => known.id === id) ?? missing())
       case 'GET disputes':
         return pageOf(state.disputes.map(disputeJson), query, this.pageSize)
       case 'GET disputes/id':

@@ -120,9 +120,10 @@ export class WechatOrders {
     return refund
   }
 
-  findRefund(number: string): readonly [WechatOrder, WechatRefund] {
+  /** `name`: the merchant's number, or WeChat Pay's. */
+  findRefund(name: string): readonly [WechatOrder, WechatRefund] {
     for (const order of this.all.values()) {
-      const refund = order.refunds.find((known) => known.number === number)
+      const refund = order.refunds.find(({ number, reference }) => [number, reference].includes(name))
       if (refund !== undefined) return [order, refund]
     }
     throw new RefusedCallError(404, 'RESOURCE_NOT_EXISTS')

@@ -151,8 +151,8 @@ export class WechatServer implements ScriptedProvider {
     return this.signedNotice('TRANSACTION.SUCCESS', transactionOf(this.book.find(order)), fault)
   }
 
-  refundNotice(number: string): ScriptedNotice {
-    const [order, refund] = this.book.findRefund(number)
+  refundNotice(name: string): ScriptedNotice {
+    const [order, refund] = this.book.findRefund(name)
     const fields = { mchid: order.mchid, refund_status: refund.status, ...refundOf(order, refund) }
     return this.signedNotice('REFUND.SUCCESS', fields)
   }
