@@ -68,24 +68,29 @@ export async function differenceById(db: Db, id: string): Promise<Difference | u
   return row && fieldsOf(row)
 }
 
-/** The difference that lists a genuine payment which no order has taken. */
-export async function listedSurplus(
+type DifferenceKey = Pick<Difference, 'method' | 'merchant' | 'kind' | 'reference'>
+
+/** Of a genuine payment that no order has taken. */
+export function surplusKey({
+  transactionId,
+  ...rest
+}: Pick<Difference, 'method' | 'merchant'> & { readonly transactionId: string }): DifferenceKey {
+  return { ...rest, kind: 'surplus', reference: transactionId }
+}
+
+/** The one that is listed about this, open or not. */
+export async function listedDifference(
   db: Db,
-  {
-    method,
-    merchant,
-    transactionId,
-  }: { readonly method: MethodName; readonly merchant: string; readonly transactionId: string },
+  { method, merchant, kind, reference }: DifferenceKey,
 ): Promise<Difference | undefined> {
-  const row = await db.first(
-    sql
-      .selectFrom('payment_differences')
-      .selectAll()
-      .where('method', '=', method)
-      .where('merchant', '=', merchant)
-      .where('kind', '=', 'surplus')
-      .where('reference', '=', transactionId),
-  )
+  const query = sql
+    .selectFrom('payment_differences')
+    .selectAll()
+    .where('method', '=', method)
+    .where('merchant', '=', merchant)
+    .where('kind', '=', kind)
+    .where('reference', '=', reference)
+  const row = await db.first(query)
   return row && fieldsOf(row)
 }
 

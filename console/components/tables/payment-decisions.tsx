@@ -141,8 +141,12 @@ export function DifferenceTable({ state }: DifferenceTableProps) {
               {
                 header: t.operator.here,
                 numeric: true,
-                cell: ({ expected, currency }) =>
-                  expected === null ? '–' : <PaidAmount amount={expected} currency={currency} />,
+                cell: ({ expected, expected_currency: currency }) =>
+                  expected === null || currency === null ? (
+                    '–'
+                  ) : (
+                    <PaidAmount amount={expected} currency={currency} />
+                  ),
               },
               ...(isOpen
                 ? []

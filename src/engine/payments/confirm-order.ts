@@ -8,7 +8,7 @@ import { apiError, invalidField, type ApiError } from '../../errors.ts'
 import { startOfDate } from '../../ledger/periods.ts'
 import { formatMinor, parseMinor } from '../../lib/currency.ts'
 import { creditOf, feeOf } from '../../payments/amounts.ts'
-import { insertDifference, listedSurplus } from '../../payments/differences.ts'
+import { insertDifference, listedDifference, surplusKey } from '../../payments/differences.ts'
 import { unpaidStates, updateOrder, type Order } from '../../payments/payment-orders.ts'
 import { paymentByTransaction } from '../../payments/payments.ts'
 import { releaseBonus } from '../../payments/recharge-bonuses.ts'
@@ -121,7 +121,7 @@ async function takenTransaction(
   const transaction = { method: 'bank', merchant, transactionId } as const
   const known = await paymentByTransaction(db, transaction)
   if (known?.orderId === id) return alreadyPaid()
-  const listed = known === undefined ? await listedSurplus(db, transaction) : undefined
+  const listed = known === undefined ? await listedDifference(db, surplusKey(transaction)) : undefined
   const at =
     known === undefined ? listed && `listed as difference ${listed.id}` : `entered for order ${known.orderId}`
   if (at === undefined) return undefined

@@ -10,7 +10,7 @@ import { dateOf, dayEndOf, dayStartOf } from '../../ledger/periods.ts'
 import { errorMessage } from '../../lib/error-message.ts'
 import { newId } from '../../lib/ids.ts'
 import type { DifferenceKind } from '../../db/schema/schema.ts'
-import { insertDifference } from '../../payments/differences.ts'
+import { insertDifference, listedDifference } from '../../payments/differences.ts'
 import { orderById } from '../../payments/payment-orders.ts'
 import {
   BillNotReadyError,
@@ -141,8 +141,11 @@ async function comparePayment(
   const { name, merchant } = method
   const { db } = deps
   found.payments += 1
-  found.paymentsMinor += line.amountMinor
-  found.feesMinor += line.feeMinor ?? 0n
+  // A sum has one currency, that of the method.
+  if (line.currency === method.currency) {
+    found.paymentsMinor += line.amountMinor
+    found.feesMinor += line.feeMinor ?? 0n
+  }
   const transaction = { method: name, merchant, transactionId: line.transaction }
   const known = await paymentByTransaction(db, transaction)
   if (known !== undefined) {
@@ -164,8 +167,11 @@ async function comparePayment(
     return list(deps, method, found, { ...difference, isRepaired })
   }
   // What differs, or was paid twice, is listed by the settlement.
-  if (outcome === 'mismatch' || outcome === 'surplus') found.differences += 1
-  else await list(deps, method, found, difference)
+  if (outcome === 'mismatch' || outcome === 'surplus') {
+    const kind = outcome === 'mismatch' ? 'amount' : outcome
+    const listed = { kind, method: name, merchant, reference: line.transaction } as const
+    if ((await listedDifference(db, listed))?.state === 'open') found.differences += 1
+  } else await list(deps, method, found, difference)
 }
 
 async function compareRefund(
@@ -176,7 +182,7 @@ async function compareRefund(
 ): Promise<void> {
   const { db } = deps
   found.refunds += 1
-  found.refundsMinor += line.amountMinor
+  if (line.currency === method.currency) found.refundsMinor += line.amountMinor
   const own = line.refund === null ? undefined : await refundById(db, line.refund)
   if (own !== undefined) {
     await followRefund(deps, own)
@@ -257,7 +263,7 @@ async function list(deps: PaymentDeps, method: PaymentMethod, found: Found, list
     at,
   }
   const state = isRepaired ? 'repaired' : 'open'
-  const [written] = await deps.db.write(insertDifference(difference, state, deps.now()))
+  await deps.db.write(insertDifference(difference, state, deps.now()))
   // One that was listed before may have been decided since.
-  if (!isRepaired) found.differences += written?.changes ?? 0
+  if ((await listedDifference(deps.db, difference))?.state === 'open') found.differences += 1
 }

@@ -14,7 +14,7 @@ import { operatorAudience } from '../../notifications/notification-kinds.ts'
 import { insertNotification } from '../../notifications/notifications.ts'
 import type { DifferenceKind } from '../../db/schema/schema.ts'
 import { saveCard } from '../../payments/automatic-recharges.ts'
-import { insertDifference, listedSurplus } from '../../payments/differences.ts'
+import { insertDifference, listedDifference, surplusKey } from '../../payments/differences.ts'
 import { orderById, unpaidStates, updateOrder, type Order } from '../../payments/payment-orders.ts'
 import { releaseBonus, type SettledBonus } from '../../payments/recharge-bonuses.ts'
 import type { MethodName, PaymentFacts } from '../../payments/payment-method.ts'
@@ -76,7 +76,7 @@ export async function settleOrder(deps: SettleDeps, settlement: Settlement): Pro
       return 'known'
     }
     // It was returned, or dismissed.
-    if ((await listedSurplus(db, transaction))?.state === 'resolved') return 'surplus'
+    if ((await listedDifference(db, surplusKey(transaction)))?.state === 'resolved') return 'surplus'
     const bonus = await deps.bonusAtSettlement(order, settlement.credited === undefined)
     const payment = paymentOf(deps, order, { settlement, bonus })
     if (!(await hasRoom(deps, order.accountId, payment.creditNanos + payment.bonusNanos)))

@@ -228,6 +228,39 @@ describe('Decisions about payments', () => {
     assert.equal(await account.balance(), '0')
   })
 
+  test('Comparison – keeps currencies apart, and counts only what waits for an operator', async () => {
+    const account = await server.account()
+    const day = new Date().toISOString().slice(0, 10)
+    const reconcile = () =>
+      expectResponse(server, 200, ['POST', '/payments/reconcile', { method: 'stripe', from: day, to: day }])
+    const before = await reconcile()
+    const order = await expectResponse<PaymentOrder>(server, 201, [
+      'POST',
+      `/accounts/${account.id}/orders`,
+      { method: 'stripe', amount: '10' },
+    ])
+    const transaction = provider.pay(order.id, { amountMinor: 1000n, currency: 'JPY' })
+    const found = await reconcile()
+    assert.equal(found['payments_amount'], before['payments_amount'])
+    const counts = (run: Readonly<Record<string, unknown>>) => [
+      Number(run['payments']) - Number(before['payments']),
+      Number(run['differences']) - Number(before['differences']),
+    ]
+    assert.deepEqual(counts(found), [1, 1])
+    const { data } = await expectResponse<List>(server, 200, ['GET', '/payments/differences?kind=amount'])
+    const difference = data.find((each) => each['transaction'] === transaction)
+    assert.partialDeepStrictEqual(difference, {
+      amount: '1000',
+      currency: 'JPY',
+      expected: '10.00',
+      expected_currency: 'USD',
+    })
+    assert.deepEqual(counts(await reconcile()), [1, 1])
+    const resolve = `/payments/differences/${String(difference?.['id'])}/resolve`
+    await expectResponse(server, 200, ['POST', resolve, { action: 'dismiss', reason: 'returned' }])
+    assert.deepEqual(counts(await reconcile()), [1, 0])
+  })
+
   test('Comparison – is listed with its sums, and rejects days without a list', async () => {
     const day = new Date().toISOString().slice(0, 10)
     const run = await expectResponse(server, 200, [

@@ -3,6 +3,7 @@ import { z } from '@hono/zod-openapi'
 import { differenceActions } from '../../../engine/payments/resolve-difference.ts'
 import { formatMinor } from '../../../lib/currency.ts'
 import { differenceKinds, listDifferences, type Difference } from '../../../payments/differences.ts'
+import { orderById } from '../../../payments/payment-orders.ts'
 import { listRuns, type PaymentRun } from '../../../payments/payment-runs.ts'
 import { view } from '../../api/define-endpoints.ts'
 import { formatTime } from '../../api/json-values.ts'
@@ -69,7 +70,8 @@ export const differenceSchema = z
     account: z.string().nullable(),
     currency: z.string(),
     amount: money.nullable().meta({ description: 'At the provider.' }),
-    expected: money.nullable().meta({ description: 'Here.' }),
+    expected: money.nullable().meta({ description: 'Here, in `expected_currency`.' }),
+    expected_currency: z.string().nullable().meta({ description: 'Of the order.' }),
     state: z.enum(['open', 'repaired', 'resolved']),
     at: time,
     found_at: time,
@@ -80,9 +82,10 @@ export const differenceSchema = z
   })
   .openapi('PaymentDifference')
 
-const differenceView = view('difference', differenceSchema, (difference: Difference) => {
-  const { currency } = difference
-  const amount = (minor: bigint | null) => (minor === null ? null : formatMinor(minor, currency))
+const differenceView = view('difference', differenceSchema, async (difference: Difference, { db }) => {
+  const { currency, orderId, amountMinor, expectedMinor } = difference
+  const order = orderId === null || expectedMinor === null ? undefined : await orderById(db, orderId)
+  const expectedCurrency = order?.currency ?? currency
   return {
     id: difference.id,
     kind: difference.kind,
@@ -92,8 +95,9 @@ const differenceView = view('difference', differenceSchema, (difference: Differe
     order: difference.orderId,
     account: difference.accountId,
     currency,
-    amount: amount(difference.amountMinor),
-    expected: amount(difference.expectedMinor),
+    amount: amountMinor === null ? null : formatMinor(amountMinor, currency),
+    expected: expectedMinor === null ? null : formatMinor(expectedMinor, expectedCurrency),
+    expected_currency: expectedMinor === null ? null : expectedCurrency,
     state: difference.state,
     at: formatTime(difference.at),
     found_at: formatTime(difference.foundAt),
@@ -134,8 +138,9 @@ export const paymentDifferenceEndpoints = [
       'order',
       'account',
       'amount',
-      'expected',
       'currency',
+      'expected',
+      'expected_currency',
       'state',
       'at',
       'resolved_by',
