@@ -103,12 +103,13 @@ export const paymentSettings = inGroup('Payments', {
     allowed: 'comma-separated, such as `stripe:2.9%+0.30,alipay:0.6%`',
     defaultText: 'none',
     read(text: string | undefined): ReadonlyMap<MethodName, PaymentFee> {
-      return new Map(
-        splitList(text).map((part) => {
-          const [name = '', fee = ''] = part.split(':')
-          return [oneOf('bank', methodNames).read(name.trim()), parseFee(fee.trim())]
-        }),
-      )
+      const fees = splitList(text).map((part) => {
+        const [name = '', ...fee] = part.split(':')
+        return [oneOf('bank', methodNames).read(name.trim()), parseFee(fee.join(':').trim())] as const
+      })
+      const byMethod = new Map(fees)
+      if (byMethod.size < fees.length) throw new InvalidSettingError('a method has two fees')
+      return byMethod
     },
   },
   refundSelf: {

@@ -13,6 +13,8 @@ export interface GuardedRequest {
   readonly body: string | Uint8Array | null
   /** Of the response; the rest is not read. */
   readonly maxBytes: number
+  /** Ends the request earlier than the maximum time does. */
+  readonly signal?: AbortSignal
 }
 
 export interface GuardedResponse {
@@ -35,7 +37,14 @@ export class GuardedHttp implements AsyncDisposable {
   }
 
   /** Throws if there was no response. */
-  async request({ method, url, headers, body, maxBytes }: GuardedRequest): Promise<GuardedResponse> {
+  async request({
+    method,
+    url,
+    headers,
+    body,
+    maxBytes,
+    ...given
+  }: GuardedRequest): Promise<GuardedResponse> {
     // A literal IP address is never looked up, so the guarded lookup does not see it.
     const forbidden = upstreamUrlProblem(url, this.#allow)
     if (forbidden !== null) throw new Error(forbidden)
@@ -47,7 +56,8 @@ export class GuardedHttp implements AsyncDisposable {
       headersTimeout: timeoutMs,
       bodyTimeout: timeoutMs,
     })
-    const signal = AbortSignal.timeout(timeoutMs)
+    const signals = [AbortSignal.timeout(timeoutMs), ...(given.signal === undefined ? [] : [given.signal])]
+    const signal = AbortSignal.any(signals)
     const response = await request(url, { method, headers, body, dispatcher: this.#agent, signal })
     const chunks: Buffer[] = []
     let size = 0

@@ -56,10 +56,10 @@ function readTogether(config: Config) {
   }
   const publicKey = config.alipayPublicKey
   if (Object.values(certificates).every((value) => value === null))
-    return requireTogether({ ...app, ALIPAY_PUBLIC_KEY: publicKey })
+    return requireTogether({ ...app, ALIPAY_PUBLIC_KEY: publicKey }, config, 'alipay')
   if (publicKey !== null)
     throw new ConfigError(['Invalid ALIPAY_PUBLIC_KEY: must not be set together with ALIPAY_CERT'])
-  return requireTogether({ ...app, ...certificates })
+  return requireTogether({ ...app, ...certificates }, config, 'alipay')
 }
 
 function readAlipayKeys(

@@ -11,7 +11,11 @@ const manualRefund: RefundReading = { state: 'manual' }
 
 /** null: not configured. Throws a `ConfigError` that names the setting that is missing. */
 export function createBank({ config, currency }: PaymentMethodDeps): PaymentMethod | null {
-  const values = requireTogether({ BANK_TRANSFER: config.bankTransfer, BANK_ACCOUNT: config.bankAccount })
+  const values = requireTogether(
+    { BANK_TRANSFER: config.bankTransfer, BANK_ACCOUNT: config.bankAccount },
+    config,
+    'bank',
+  )
   if (values === null) return null
   return {
     name: 'bank',

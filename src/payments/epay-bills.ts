@@ -11,7 +11,7 @@ const maxPages = 2000
 export class EpayBills implements Bills {
   readonly timezone = 'Asia/Shanghai'
   readonly listsRefunds = false
-  readonly includesToday = true
+  readonly includesToday = false
   readonly #site: EpaySite
   readonly #version: EpayVersion
 

@@ -25,7 +25,7 @@ interface EpayKeys {
 function readKeys(config: Config): EpayKeys | null {
   const { epayBase: EPAY_BASE, epayPid: EPAY_PID, epayKey, epayPrivateKey, epayPublicKey } = config
   if (epayPrivateKey === null && epayPublicKey === null) {
-    const values = requireTogether({ EPAY_BASE, EPAY_PID, EPAY_KEY: epayKey })
+    const values = requireTogether({ EPAY_BASE, EPAY_PID, EPAY_KEY: epayKey }, config, 'epay')
     if (values === null) return null
     const { EPAY_KEY } = values
     return { base: values.EPAY_BASE, pid: values.EPAY_PID, key: EPAY_KEY, signer: md5Signer(EPAY_KEY) }
@@ -34,12 +34,8 @@ function readKeys(config: Config): EpayKeys | null {
     throw new ConfigError([
       'Invalid EPAY_KEY: must not be set together with EPAY_PRIVATE_KEY, EPAY_PUBLIC_KEY',
     ])
-  const values = requireTogether({
-    EPAY_BASE,
-    EPAY_PID,
-    EPAY_PRIVATE_KEY: epayPrivateKey,
-    EPAY_PUBLIC_KEY: epayPublicKey,
-  })
+  const keys = { EPAY_PRIVATE_KEY: epayPrivateKey, EPAY_PUBLIC_KEY: epayPublicKey }
+  const values = requireTogether({ EPAY_BASE, EPAY_PID, ...keys }, config, 'epay')
   if (values === null) return null
   const signer = rsaSigner(
     readPrivateKey('EPAY_PRIVATE_KEY', values.EPAY_PRIVATE_KEY),

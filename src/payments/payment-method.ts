@@ -231,6 +231,8 @@ export interface PaymentMethod {
   readonly currency: string
   /** The first is the default; empty: there is no choice. */
   readonly products: readonly string[]
+  /** What amounts of a currency must be a multiple of, in minor units; absent: any amount can be paid. */
+  amountStep?(currency: string): bigint
   /** How long an order of this product may be paid. `configuredMs`: PAYMENT_EXPIRY. */
   lifetimeMs(configuredMs: number, product: string | null): number
   /** Begins an order, or finds what an earlier call with the same order began. */

@@ -1,12 +1,10 @@
 /** The payment methods that are configured, in the order of `PAYMENT_METHODS`. */
-import { isDeepStrictEqual } from 'node:util'
-import type { Config } from '../config.ts'
-import { paymentSettings } from '../config/payments.ts'
 import { minorDigitsOf } from '../lib/currency.ts'
+import { parseAmount } from '../lib/money.ts'
 import { ConfigError } from '../lib/settings.ts'
 import type { PaymentMethodDeps } from './method-deps.ts'
 import { methodNames, type MethodName, type PaymentMethod } from './payment-method.ts'
-import { requireHttps } from './required-settings.ts'
+import { requireHttps, settingsOfMethod } from './required-settings.ts'
 
 /** null: not configured. Throws a `ConfigError` naming the setting that is missing if it is half configured. */
 type MethodFactory = (deps: PaymentMethodDeps) => PaymentMethod | null
@@ -22,19 +20,13 @@ const loaders: Readonly<Record<MethodName, () => Promise<MethodFactory>>> = {
 
 export type PaymentMethods = ReadonlyMap<MethodName, PaymentMethod>
 
-/** Whether one of the method's own settings, whose names begin with its name, is set. */
-function isNamed(config: Config, name: MethodName): boolean {
-  return Object.entries(paymentSettings).some(([key, setting]) => {
-    const value: unknown = config[key as keyof typeof paymentSettings]
-    return key.startsWith(name) && !isDeepStrictEqual(value, setting.read(undefined))
-  })
-}
-
-/** Asks no provider. Throws a `ConfigError` if a method is half configured. */
+/** Asks no provider. Throws a `ConfigError` if a method is half configured, or settings contradict each other. */
 export async function createPaymentMethods(deps: PaymentMethodDeps): Promise<PaymentMethods> {
   const { config } = deps
-  const named = [...new Set([...config.paymentMethods, ...methodNames])].filter((name) =>
-    isNamed(config, name),
+  if (parseAmount(config.paymentMin) > parseAmount(config.paymentMax))
+    throw new ConfigError(['Invalid PAYMENT_MIN: must be at most PAYMENT_MAX'])
+  const named = [...new Set([...config.paymentMethods, ...methodNames])].filter(
+    (name) => settingsOfMethod(config, name).length > 0,
   )
   const factories = await Promise.all(named.map((name) => loaders[name]()))
   const methods = factories.map((create) => create(deps)).filter((method) => method !== null)

@@ -11,10 +11,12 @@ const steps: ReadonlyMap<string, bigint> = new Map([
   ...['ISK', 'UGX'].map((currency) => [currency, 100n] as const),
 ])
 
+export const stripeStepOf = (currency: string): bigint => steps.get(currency) ?? 1n
+
 /** null: Stripe cannot take this amount. KWD 1010 → 1010, KWD 1005 → null. */
 export function toStripeAmount(minor: bigint, currency: string): number | null {
   const amount = Number(minor)
-  return Number.isSafeInteger(amount) && minor % (steps.get(currency) ?? 1n) === 0n ? amount : null
+  return Number.isSafeInteger(amount) && minor % stripeStepOf(currency) === 0n ? amount : null
 }
 
 /** Throws a `ProviderError` if Stripe states no whole number. */

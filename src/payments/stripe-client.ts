@@ -3,6 +3,8 @@ import type Stripe from 'stripe'
 import { ProviderError } from './payment-method.ts'
 import type { ProviderHttp } from './provider-http.ts'
 
+/** Of a call, with its second attempt. */
+const maxCallMs = 10_000
 /** A page of a list of 100 payments with their sources has about 1 MB. */
 const maxResponseBytes = 8 * 1024 ** 2
 /** The others say which machine, and which tools of its user, send the request. */
@@ -63,6 +65,7 @@ export interface StripeClientOptions {
   /** STRIPE_BASE, without a path. */
   readonly base: string
   readonly http: ProviderHttp
+  readonly callMs?: number
 }
 
 export class StripeClient {
@@ -103,8 +106,9 @@ export class StripeClient {
       httpClient: library.createFetchHttpClient((url: string | URL | Request, init?: RequestInit) =>
         this.#send(url instanceof Request ? url.url : String(url), init),
       ),
-      maxNetworkRetries: 1,
-      timeout: 20_000,
+      // `#send` has both: the library would give each attempt the whole time.
+      maxNetworkRetries: 0,
+      timeout: 2 * maxCallMs,
       telemetry: false,
     })
     return { stripe, library }
@@ -118,12 +122,20 @@ export class StripeClient {
         return value === null ? [] : [[name, value]]
       }),
     )
-    const response = await this.#options.http.request({
+    const { http, callMs = maxCallMs } = this.#options
+    const signal = AbortSignal.timeout(callMs)
+    const request = {
       method: init.method === 'POST' ? 'POST' : 'GET',
       url,
       headers,
       body: typeof init.body === 'string' ? init.body : null,
       maxBytes: maxResponseBytes,
+      signal,
+    } as const
+    // Idempotency keys make a second attempt harmless.
+    const response = await http.request(request).catch((error: unknown) => {
+      if (signal.aborted) throw error
+      return http.request(request)
     })
     const received = Object.entries(response.headers).filter(
       (header): header is [string, string] => typeof header[1] === 'string' && !unseenHeaders.has(header[0]),

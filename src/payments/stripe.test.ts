@@ -4,9 +4,12 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 
 import { createMethod, receivedNotice } from '../../test/support/payments/method-fixture.ts'
+import { LoopbackServer } from '../../test/support/payments/loopback-server.ts'
 import { openStripe } from '../../test/support/payments/open-stripe.ts'
 import { ForgedNoticeError, ProviderError, type ReceivedNotice } from './payment-method.ts'
+import { ProviderHttp } from './provider-http.ts'
 import { fromStripeAmount, toStripeAmount } from './stripe-amounts.ts'
+import { StripeClient } from './stripe-client.ts'
 import { createStripe } from './stripe.ts'
 
 const imported: string[] = []
@@ -53,6 +56,7 @@ describe('stripe settings', () => {
     ['a test key for live mode', { STRIPE_LIVE: '1' }, 'STRIPE_LIVE'],
     ['a mode that is none', { STRIPE_LIVE: 'yes' }, 'STRIPE_LIVE'],
     ['a currency in lower case', { STRIPE_CURRENCY: 'usd' }, 'STRIPE_CURRENCY'],
+    ['a currency that does not exist', { STRIPE_CURRENCY: 'QQQ' }, 'STRIPE_CURRENCY'],
     ['http to any host', { STRIPE_BASE: 'http://api.stripe.com' }, 'STRIPE_BASE'],
     ['http to an address not allowed', { STRIPE_BASE: 'http://127.0.0.1:1' }, 'STRIPE_BASE'],
     ['a base with a path', { STRIPE_BASE: 'https://proxy.example/stripe' }, 'STRIPE_BASE'],
@@ -110,6 +114,22 @@ describe('stripe library', () => {
     assert.deepEqual([...names].toSorted(), sent)
     process.off('warning', listener)
     assert.deepEqual(warnings, [])
+  })
+
+  test('library – asks once more without a response, within the time of one call', async () => {
+    let calls = 0
+    await using silent = new LoopbackServer((request) => {
+      calls += 1
+      if (calls === 1) request.socket.destroy()
+    })
+    await silent.listen()
+    await using http = new ProviderHttp(['127.0.0.1'])
+    const client = new StripeClient({ secretKey: 'sk_test_1', base: silent.url, http, callMs: 500 })
+    await assert.rejects(
+      client.call((stripe) => stripe.balance.retrieve()),
+      ProviderError,
+    )
+    assert.equal(calls, 2)
   })
 
   test('library – cannot reach an address that is not allowed', async () => {

@@ -1,10 +1,11 @@
 /** Payments by Stripe: its hosted Checkout page, saved cards, refunds and disputes. Source: https://docs.stripe.com/api */
+import { isCurrency } from '../lib/currency.ts'
 import { splitList } from '../lib/setting-types.ts'
 import { ConfigError } from '../lib/settings.ts'
 import { problemOf, type DisputeFacts, type PaymentMethod } from './payment-method.ts'
 import type { PaymentMethodDeps } from './method-deps.ts'
 import { requireHttps, requireTogether } from './required-settings.ts'
-import { movedBy } from './stripe-amounts.ts'
+import { movedBy, stripeStepOf } from './stripe-amounts.ts'
 import { StripeBills } from './stripe-bills.ts'
 import { StripeCards } from './stripe-cards.ts'
 import { StripeClient } from './stripe-client.ts'
@@ -25,10 +26,11 @@ interface StripeSettings {
 }
 
 function readSettings({ config, currency: platform }: PaymentMethodDeps): StripeSettings | null {
-  const values = requireTogether({
+  const secrets = {
     STRIPE_SECRET_KEY: config.stripeSecretKey,
     STRIPE_WEBHOOK_SECRET: config.stripeWebhookSecret,
-  })
+  }
+  const values = requireTogether(secrets, config, 'stripe')
   if (values === null) return null
   const invalid = (name: string, rule: string): never => {
     throw new ConfigError([`Invalid ${name}: ${rule}`])
@@ -48,7 +50,7 @@ function readSettings({ config, currency: platform }: PaymentMethodDeps): Stripe
     invalid('STRIPE_LIVE', `STRIPE_SECRET_KEY is a key of ${merchant} mode`)
   }
   const currency = config.stripeCurrency ?? platform
-  if (!/^[A-Z]{3}$/.test(currency)) invalid('STRIPE_CURRENCY', 'must be an ISO 4217 code such as USD')
+  if (!isCurrency(currency)) invalid('STRIPE_CURRENCY', 'must be an ISO 4217 code such as USD')
   const base = config.stripeBase
   if (!['', '/'].includes(new URL(base).pathname)) invalid('STRIPE_BASE', 'must have no path')
   requireHttps({ STRIPE_BASE: base }, config.paymentAllow)
@@ -68,6 +70,7 @@ export function createStripe(deps: PaymentMethodDeps): PaymentMethod | null {
     merchant: settings.merchant,
     currency: settings.currency,
     products: [],
+    amountStep: stripeStepOf,
     lifetimeMs: (configuredMs) => Math.min(Math.max(configuredMs, minLifetimeMs), maxLifetimeMs),
     begin: async (order) => await orders.begin(order),
     read: async (order) => await orders.read(order),

@@ -53,7 +53,7 @@ function readTogether(config: Config) {
     WECHAT_PUBLIC_KEY: config.wechatPublicKey,
   }
   const hasPublicKey = Object.values(publicKey).some((value) => value !== null)
-  return requireTogether(hasPublicKey ? { ...merchant, ...publicKey } : merchant)
+  return requireTogether(hasPublicKey ? { ...merchant, ...publicKey } : merchant, config, 'wechat')
 }
 
 function requireForm(setting: string, value: string, pattern: RegExp, form: string): void {

@@ -4,7 +4,7 @@ import { expectChanges, writeIfFound, type Query } from '../../db/db.ts'
 import { isExpectationFailure } from '../../db/store-error.ts'
 import { apiError, invalidField } from '../../errors.ts'
 import { formatMinor, parseMinor } from '../../lib/currency.ts'
-import { creditOf, feeOf } from '../../payments/amounts.ts'
+import { creditOf, feeOf, requireMultiple } from '../../payments/amounts.ts'
 import {
   insertOrder,
   newOrderId,
@@ -57,10 +57,13 @@ export async function quoteOrder(
   input: Pick<OrderInput, 'account' | 'method' | 'amount'>,
 ): Promise<OrderQuote> {
   const { config, db, platformCurrency } = deps
-  const { name, currency } = methodForOrder(deps, input.method)
+  const method = methodForOrder(deps, input.method)
+  const { name, currency } = method
   const amountMinor = parseMinor(input.amount, currency, 'amount')
+  const step = method.amountStep?.(currency) ?? 1n
+  requireMultiple(amountMinor, step, currency)
   requireWithin(deps, amountMinor, currency)
-  const feeMinor = feeOf(amountMinor, config.paymentFees.get(name), currency)
+  const feeMinor = feeOf(amountMinor, config.paymentFees.get(name), currency, step)
   if (feeMinor >= amountMinor)
     throw invalidField(
       'amount',

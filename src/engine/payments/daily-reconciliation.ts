@@ -56,8 +56,8 @@ export class DailyReconciliation {
     if (day === undefined) return
     const pauseMs = day === newest ? retryAfterMs : retryOlderAfterMs
     this.#pausedUntil.set(keyOf(name, day), at + pauseMs)
-    // A list that grows afterwards is compared twice.
-    const from = bills.includesToday ? dayBefore(day) : day
+    // Each day is compared twice: lists grow, and a payment around midnight may be in that of either day.
+    const from = dayBefore(day)
     try {
       const run = await reconcile(this.#deps, { method: name, from, to: day, by })
       if (run.problem !== null) await this.#reportFailure(name, day, run.problem)

@@ -11,6 +11,7 @@ import { formatMinor, parseMinor } from '../../lib/currency.ts'
 import { operatorAudience } from '../../notifications/notification-kinds.ts'
 import { insertNotification } from '../../notifications/notifications.ts'
 import type { RefundState } from '../../db/schema/schema.ts'
+import { requireMultiple } from '../../payments/amounts.ts'
 import { needsCreditNote, unlessInvoiced } from '../../payments/invoices.ts'
 import { updateOrder } from '../../payments/payment-orders.ts'
 import {
@@ -92,10 +93,11 @@ export async function requestRefund(deps: PaymentDeps, input: RefundInput): Prom
   }
 }
 
-function amountOf({ payment, maxMinor }: RefundablePayment, { amount }: RefundInput): bigint {
+function amountOf({ payment, maxMinor, step }: RefundablePayment, { amount }: RefundInput): bigint {
   const { currency } = payment
   if (maxMinor === 0n) throw apiError('conflict', { message: 'Nothing of this payment can go back.' })
   const amountMinor = amount === null ? maxMinor : parseMinor(amount, currency, 'amount')
+  requireMultiple(amountMinor, step, currency)
   if (amountMinor > 0n && amountMinor <= maxMinor) return amountMinor
   const message = `At most ${formatMinor(maxMinor, currency)} ${currency} can go back.`
   throw apiError('conflict', { param: 'amount', message })

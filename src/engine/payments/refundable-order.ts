@@ -11,8 +11,10 @@ import type { PaymentDeps } from './payment-deps.ts'
 export interface RefundablePayment {
   readonly payment: Payment
   readonly refundable: RefundableOrder
-  /** In minor units: at most this can go back now. */
+  /** In minor units: at most this can go back now, a multiple of `step`. */
   readonly maxMinor: bigint
+  /** What the amount of a refund must be a multiple of. */
+  readonly step: bigint
   /** How many refunds the order has, whatever became of them. */
   readonly refunds: number
 }
@@ -42,7 +44,9 @@ export async function refundablePayment(deps: PaymentDeps, order: Order): Promis
   const pending = waiting.reduce((sum, each) => sum + each.paymentNanos + each.bonusNanos, 0n)
   const left = (await unspentOfPayment(deps, payment)) - pending
   const unspent = left > 0n ? left : 0n
-  return { payment, refundable, maxMinor: maxRefundMinor(refundable, unspent), refunds: refunds.length }
+  const exactMax = maxRefundMinor(refundable, unspent)
+  const step = deps.methods.get(order.method)?.amountStep?.(payment.currency) ?? 1n
+  return { payment, refundable, maxMinor: exactMax - (exactMax % step), step, refunds: refunds.length }
 }
 
 function unspentOfPayment(deps: PaymentDeps, payment: Payment): Promise<bigint> {

@@ -1,7 +1,7 @@
 /**
  * `Idempotency-Key` on every POST of the admin API: for 24 hours, the same administrator gets the response of the first
  * call with the key, and the call takes effect once. The key is claimed before the call begins. A call that was rejected
- * (4xx) frees its key; after any other failure, and after a crash, nobody knows whether it took effect, so it is not
+ * (4xx) frees its key, and so does one that reached no payment provider (it may be repeated); after any other failure, and after a crash, nobody knows whether it took effect, so it is not
  * executed again.
  */
 import type { Context, MiddlewareHandler } from 'hono'
@@ -13,7 +13,7 @@ import {
   storeResponseStatement,
   type IdempotentCall,
 } from '../../db/idempotent-calls.ts'
-import { apiError, type ApiError } from '../../errors.ts'
+import { apiError, asApiError, type ApiError } from '../../errors.ts'
 import { createClaim, headerName, requireSameBody } from '../../relay/idempotency.ts'
 import { StoredResponses, type StoredResponse } from '../../usage/stored-responses.ts'
 import { formatTime } from '../api/json-values.ts'
@@ -97,7 +97,8 @@ export function idempotentPosts(
     }
     await next()
     const { status } = c.res
-    if (status >= 400 && status < 500) return end(requestId, releaseCallStatement(call))
+    const mayRepeat = c.error !== undefined && asApiError(c.error).code === 'payment_unavailable'
+    if (mayRepeat || (status >= 400 && status < 500)) return end(requestId, releaseCallStatement(call))
     const type = c.res.headers.get('content-type') ?? 'application/json'
     const recorded: Recorded = { status, type, body: await c.res.clone().text() }
     const sealed = storedResponses.seal(Buffer.from(JSON.stringify(recorded)), requestId)

@@ -26,6 +26,7 @@ const errorResponses: Responses = {
   403: errorResponse,
   404: errorResponse,
   409: errorResponse,
+  503: errorResponse,
 }
 
 function pathParameters(path: string): { params?: z.ZodObject } {

@@ -58,6 +58,12 @@ describe('Text that is not valid', () => {
     }
   })
 
+  test('Query with bytes that are no UTF-8 – is rejected with 400; a percent sign is text', async () => {
+    for (const query of ['account=%ED%A0%80', 'account=acc_%FF'])
+      assert.equal(await expectError(server, 400, ['GET', `/orders?${query}`]), 'account')
+    await expectResponse(server, 200, ['GET', `/orders?account=100%25&q=100%&state=paid`])
+  })
+
   test('Finish reason of an upstream – is stored as valid text of at most 64 characters', async () => {
     const finish = `stop \ud83d${'x'.repeat(100_000)}`
     const choices = [{ index: 0, message: { role: 'assistant', content: 'Hi!' }, finish_reason: finish }]

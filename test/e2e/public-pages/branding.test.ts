@@ -91,6 +91,14 @@ describe('Branding', () => {
     assert.equal((await get('/branding/logo')).status, 404)
   })
 
+  test('branding – is accepted as it is returned, and then stays', async () => {
+    const present = await put({ name: 'Acme AI', logo: base64(png) })
+    assert.deepEqual(await put({ ...present }), present)
+    const other = { ...present.logo, bytes: 1 }
+    assert.equal((await rejection({ logo: other }))[0], 'logo')
+    assert.deepEqual(await read(), present)
+  })
+
   test('bad logos – are rejected with the reason, and the earlier one stays', async () => {
     const { logo } = await put({ logo: base64(png) })
     const lying = createPng({ width: 2000, height: 10 })

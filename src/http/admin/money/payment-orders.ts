@@ -2,6 +2,7 @@
 import { z } from '@hono/zod-openapi'
 import type { Db } from '../../../db/db.ts'
 import { invalidField } from '../../../errors.ts'
+import { isCurrency } from '../../../lib/currency.ts'
 import { formatFactor, parseRate } from '../../../lib/money.ts'
 import { methodNames } from '../../../payments/payment-method.ts'
 import { listOrders, orderById, type Order } from '../../../payments/payment-orders.ts'
@@ -33,10 +34,18 @@ async function orderJson(ctx: Pick<AppContext, 'db'>, order: Order) {
 
 const orderView = view('order', orderSchema, (order: Order, ctx) => orderJson(ctx, order))
 
+/** Where the day begins first, it is tomorrow's. */
+function isArrivalDay(day: string): boolean {
+  return day >= '2000-01-01' && Date.parse(day) <= Date.now() + 86_400_000
+}
+
 const transferInput = z.strictObject({
   received: money.meta({ description: 'The amount that arrived, in the order’s currency.' }),
   transaction: z.string().trim().min(1).max(100).meta({ description: 'The bank’s serial number.' }),
-  date: z.iso.date().meta({ description: 'The day on which it arrived.' }),
+  date: z.iso
+    .date()
+    .refine(isArrivalDay, { error: 'must be a day from 2000 until today' })
+    .meta({ description: 'The day on which it arrived.' }),
   payer: z.string().trim().min(1).max(200).optional(),
   note: z.string().trim().max(500).optional(),
   if_different: z.enum(['credit', 'return']).optional().meta({
@@ -45,7 +54,7 @@ const transferInput = z.strictObject({
 })
 
 const rateInput = z.strictObject({
-  from: z.string().regex(/^[A-Z]{3}$/, { error: 'must be an ISO 4217 code such as "USD"' }),
+  from: z.string().refine(isCurrency, { error: 'must be an ISO 4217 code such as "USD"' }),
   rate: z.string().max(64).meta({ description: 'The price of one unit, such as `7.1`.' }),
   effective_from: timeInput.optional().meta({ description: 'Default: now.' }),
 })

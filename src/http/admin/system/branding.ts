@@ -1,4 +1,5 @@
 /** `/branding`: how the operator presents the service in the console, on public pages and in e-mails. */
+import { isDeepStrictEqual } from 'node:util'
 import { z } from '@hono/zod-openapi'
 import { cleanEmail } from '../../../accounts/fields.ts'
 import {
@@ -7,6 +8,7 @@ import {
   type Branding,
   type SupportContact,
 } from '../../../branding/branding.ts'
+import { invalidField } from '../../../errors.ts'
 import { publicBranding } from '../../api/branding.ts'
 import { view } from '../../api/define-endpoints.ts'
 import { admin } from '../admin-context.ts'
@@ -22,17 +24,17 @@ const legalText = z.string().meta({
 })
 const support = z.strictObject({ contact: z.string(), text: z.string().nullable() })
 
+const shownLogo = z.object({
+  url: z.string().meta({ description: 'Changes with the content.' }),
+  media_type: z.string(),
+  width: z.int(),
+  height: z.int(),
+  bytes: z.int(),
+})
+
 export const brandingSchema = z.object({
   name: z.string().nullable(),
-  logo: z
-    .object({
-      url: z.string().meta({ description: 'Changes with the content.' }),
-      media_type: z.string(),
-      width: z.int(),
-      height: z.int(),
-      bytes: z.int(),
-    })
-    .nullable(),
+  logo: shownLogo.nullable(),
   colors: colors.nullable(),
   links,
   terms: legalText.nullable(),
@@ -43,8 +45,9 @@ export const brandingSchema = z.object({
 const brandingInput = z
   .strictObject({
     name: z.string().nullable().meta({ description: 'At most 60 characters.' }),
-    logo: z.string().nullable().meta({
-      description: 'PNG, JPEG or WebP of at most 256 KiB and 1,024 pixels on each side, as base64.',
+    logo: z.union([z.string(), shownLogo]).nullable().meta({
+      description:
+        'PNG, JPEG or WebP of at most 256 KiB and 1,024 pixels on each side, as base64; or the present one as it is returned.',
     }),
     colors: colors.nullable(),
     links: links.nullable().meta({ description: 'At most 10, each to an https URL.' }),
@@ -70,6 +73,15 @@ function serializeBranding(branding: Branding): z.infer<typeof brandingSchema> {
 
 const brandingView = view('branding', brandingSchema, serializeBranding)
 
+type LogoInput = z.infer<typeof brandingInput>['logo']
+
+/** undefined: the logo stays. */
+function cleanLogo(input: LogoInput, current: Branding): string | null | undefined {
+  if (typeof input !== 'object' || input === null) return input
+  if (isDeepStrictEqual(input, serializeBranding(current).logo)) return undefined
+  throw invalidField('logo', 'must be base64, or the present logo as it is returned')
+}
+
 type SupportInput = z.infer<typeof brandingInput>['support']
 
 function cleanContact(input: SupportInput): SupportContact | null | undefined {
@@ -93,6 +105,16 @@ export const brandingEndpoints = [
     body: brandingInput,
     response: brandingView,
     handle: ({ ctx, by, body, publish }) =>
-      publish(updateBranding(ctx.db, { ...body, support: cleanContact(body.support) }, by)),
+      publish(
+        updateBranding(
+          ctx.db,
+          {
+            ...body,
+            logo: cleanLogo(body.logo, ctx.branding.current),
+            support: cleanContact(body.support),
+          },
+          by,
+        ),
+      ),
   }),
 ]
