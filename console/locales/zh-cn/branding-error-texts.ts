@@ -22,6 +22,7 @@ const brandingReasons: readonly (readonly [RegExp, string])[] = [
   ],
   [/^must be an https URL$/, '必须是以 https:// 开头的网址'],
   [/^must have at most (\d+) KiB$/, '最大 $1 KiB'],
+  [/^must be base64, or the present logo as it is returned$/, '必须是 Base64 编码，或当前标识的原样返回值'],
   [/^must be the base64 of a file$/, '必须是文件的 Base64 编码'],
   [/^must be a complete PNG, JPEG or WebP image$/, '必须是完整的 PNG、JPEG 或 WebP 图片'],
   [

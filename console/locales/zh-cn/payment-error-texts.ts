@@ -53,6 +53,8 @@ const paymentReasons: Texts = [
   [/^must be at most yesterday$/, '最晚为昨天'],
   [/^must be within (.+) days$/, '不能超过 $1 天'],
   [/^is required$/, '为必填项'],
+  [/^must be a multiple of (.+) (\w+)$/, '必须是 $1 $2 的整数倍'],
+  [/^must be a day from 2000 until today$/, '必须是 2000 年到今天之间的日期'],
   [/^is required for an enterprise$/, '为企业抬头的必填项'],
   [/^is required without a link$/, '和链接须至少填写一项'],
   [
@@ -78,7 +80,7 @@ const paymentReasons: Texts = [
   [/^must be the price of one (.+) in (.+), because .*$/, '必须填写 1 $1 折合的 $2 金额'],
   [/^must be another currency$/, '必须是其他币种'],
   [/^must be a number with at most six decimals, such as "7\.1"$/, '必须是数字，最多六位小数，例如 7.1'],
-  [/^must be an ISO 4217 code such as "USD"$/, '必须是三个大写字母，例如 USD'],
+  [/^must be an ISO 4217 code such as "USD"$/, '必须是 ISO 4217 货币代码，例如 USD'],
 ]
 
 const paymentMessages: Texts = [
