@@ -156,10 +156,7 @@ const reasons: [...Texts] = [
   ],
   [/^must consist of letters, digits and \. _ .*$/, '只能包含字母、数字和 . _ : / @ + -，并以字母或数字开头'],
   [/^must have 1 to 40 letters, digits, "-" or "_"$/, '必须为 1 到 40 个字母、数字、“-”或“_”'],
-  [
-    /^must not contain control characters$|^must be well-formed Unicode without U\+0000$|^must be UTF-8$/,
-    '含有无效字符',
-  ],
+  [/^must not contain control characters$|^must be well-formed Unicode without U\+0000$/, '含有无效字符'],
   [
     /^contains a line break or another invalid character; paste it again$/,
     '含有换行或其他无效字符，请重新粘贴',

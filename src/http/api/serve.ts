@@ -35,7 +35,10 @@ function requireUtf8(url: string): void {
     )
     if (isUtf8(Buffer.from(bytes, 'latin1'))) continue
     const [param = ''] = part.split('=')
-    throw apiError('invalid_request', { param, message: `Invalid \`${param}\`: must be UTF-8.` })
+    throw apiError('invalid_request', {
+      param,
+      message: `Invalid \`${param}\`: must be well-formed Unicode without U+0000.`,
+    })
   }
 }
 
