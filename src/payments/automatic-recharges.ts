@@ -13,6 +13,7 @@ import {
 } from '../db/schema/schema.ts'
 import type { MethodName, PaymentMethod, SavedCard } from './payment-method.ts'
 import type { Order } from './payment-orders.ts'
+import { openRefundsOf } from './payment-refunds.ts'
 
 /** The version of the text to which a person consents. The console has the text itself, in both languages. */
 export const consentVersion = '2026-11-28'
@@ -272,7 +273,10 @@ export function forgetCard(
     .where('card_id', '=', cardId)
 }
 
-/** Takes the account for an order, unless anything about it has changed since it was read. */
+/**
+ * Takes the account for an order, unless anything about it has changed since it was read, or a refund has lowered its balance
+ * and is neither made nor given back.
+ */
 export function beginAttempt(recharge: AutomaticRecharge, orderId: string, at: number): Query {
   const { accountId, lastAttemptAt, updatedAt } = recharge
   const begun = update(accountId)
@@ -281,6 +285,7 @@ export function beginAttempt(recharge: AutomaticRecharge, orderId: string, at: n
     .where('order_id', 'is', null)
     .where('last_attempt_at', lastAttemptAt === null ? 'is' : '=', lastAttemptAt)
     .where('updated_at', '=', updatedAt)
+    .where((build) => build.not(build.exists(openRefundsOf(accountId))))
   return expectChanges(begun, 1)
 }
 

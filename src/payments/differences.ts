@@ -40,7 +40,10 @@ interface Resolution {
   readonly reason: string | null
 }
 
-/** Changes nothing if the same difference is listed already, whatever became of it. With a resolution, it is listed as resolved. */
+/**
+ * If the same difference is listed already, only its order and account are added, if they were not known and it is open.
+ * With a resolution, it is listed as resolved.
+ */
 export function insertDifference(
   found: Found,
   state: 'open' | 'repaired' | Resolution,
@@ -60,7 +63,13 @@ export function insertDifference(
   return sql
     .insertInto('payment_differences')
     .values(row)
-    .onConflict((conflict) => conflict.columns(['method', 'merchant', 'kind', 'reference']).doNothing())
+    .onConflict((conflict) =>
+      conflict
+        .columns(['method', 'merchant', 'kind', 'reference'])
+        .doUpdateSet({ order_id: row.order_id, account_id: row.account_id })
+        .where('payment_differences.order_id', 'is', null)
+        .where('payment_differences.state', '=', 'open'),
+    )
 }
 
 export async function differenceById(db: Db, id: string): Promise<Difference | undefined> {

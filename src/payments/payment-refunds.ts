@@ -12,8 +12,11 @@ import type { MethodName } from './payment-method.ts'
 
 export type Refund = RowFields<PaymentRefundsTable>
 
+/** States of a refund that is neither made nor given back. */
+export const openRefundStates: readonly RefundState[] = ['requested', 'debited', 'sent', 'unknown']
+
 /** States in which a refund counts: the money has left the account. */
-export const countedStates: readonly RefundState[] = ['requested', 'debited', 'sent', 'done', 'unknown']
+export const countedStates: readonly RefundState[] = [...openRefundStates, 'done']
 
 /** The refund's number at the provider, too. Letters and digits, at most 32. */
 export const refundIdOf = (orderId: string, count: number): string => `${orderId}R${count}`
@@ -54,6 +57,16 @@ export async function refundById(db: Db, id: string): Promise<Refund | undefined
 export async function refundsOfOrder(db: Db, orderId: string): Promise<Refund[]> {
   return (await db.all(refunds().where('order_id', '=', orderId))).map(fieldsOf)
 }
+
+/** Refunds of an account that are neither made nor given back, or whose balance is not back yet. */
+export const openRefundsOf = (accountId: string) =>
+  sql
+    .selectFrom('payment_refunds')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where((build) =>
+      build.or([build('state', 'in', openRefundStates), build('next_check_at', 'is not', null)]),
+    )
 
 /** Refunds of a method's orders that were completed in a span. */
 export async function refundsDoneBetween(

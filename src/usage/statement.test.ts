@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createLedgerCommit, openAnyStore } from '../db/store.fixture.ts'
 import type { EntryRow } from '../db/ledger-commit.ts'
-import { listMovements, type Movement } from './statement.ts'
+import { creditedBefore, listMovements, type Movement } from './statement.ts'
 
 const book = 'account:acc_one'
 
@@ -57,5 +57,19 @@ describe('statement', () => {
     assert.equal(second.next, null)
     assert.equal((await listMovements(store.db, 'acc_one', { limit: 1 })).data[0]?.balanceNanos, 55n)
     assert.deepEqual((await listMovements(store.db, 'acc_none', { limit: 5 })).data, [])
+  })
+
+  test('creditedBefore – sums credits and what was taken back, beyond 64 bits, without charges', async (t) => {
+    const store = await openAnyStore(t)
+    const most = 4n * 10n ** 18n
+    const entries = [
+      ...[1, 2, 3].map((count) => entry({ amount_nanos: most, reason: 'a test', ref: `c${count}` })),
+      entry({ debit: book, credit: 'operator:funding', amount_nanos: 7n, reason: 'back', ref: 'back' }),
+      entry({ debit: book, credit: 'operator:revenue', amount_nanos: 30n, kind: 'charge', ref: 'req_one' }),
+      entry({ at: 2000, amount_nanos: 5n, reason: 'later', ref: 'later' }),
+    ]
+    await store.commit(createLedgerCommit(1, { entries }))
+    assert.equal(await creditedBefore(store.db, 'acc_one', 2000), 3n * most - 7n)
+    assert.equal(await creditedBefore(store.db, 'acc_one', 1000), 0n)
   })
 })

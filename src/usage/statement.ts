@@ -4,6 +4,7 @@
  */
 import { apiError } from '../errors.ts'
 import type { Db, Page, PageOptions } from '../db/db.ts'
+import { joinSum, splitSumSql } from '../db/money-sums.ts'
 import type { EntriesTable } from '../db/schema/schema.ts'
 
 /** Nanos. A positive amount is in the account's favour. */
@@ -93,6 +94,18 @@ export async function creditsBetween(db: Db, accountId: string, from: number, to
     parameters: [accountId, from, to],
   })
   return rows.map((row) => creditOf(row, accountId))
+}
+
+/** The sum of all credits before a time, in nanos. */
+export async function creditedBefore(db: Db, accountId: string, to: number): Promise<bigint> {
+  const book = `account:${accountId}`
+  const signed = 'case when credit = ? then amount_nanos else -amount_nanos end'
+  const [row] = await db.report<{ credited_units: number; credited_rest_nanos: bigint }>({
+    sql: `select ${splitSumSql(`(${signed})`, 'credited')}
+      from entries where account_id = ? and kind = 'credit' and at < ?`,
+    parameters: [book, book, accountId, to],
+  })
+  return row === undefined ? 0n : joinSum(row.credited_units, BigInt(row.credited_rest_nanos))
 }
 
 /** When the account's money first moved. null: never. */

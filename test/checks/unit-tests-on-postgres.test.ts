@@ -120,6 +120,7 @@ if (postgresSkipReason === false) {
   await import('../../src/engine/payments/saved-cards.test.ts')
   await import('../../src/engine/payments/automatic-recharge-sweep.test.ts')
   await import('../../src/engine/payments/daily-reconciliation.test.ts')
+  await import('../../src/engine/payments/receive-dispute.test.ts')
   await import('../../src/ledger/credits/counted-credits.test.ts')
   await import('../../src/ledger/credits/credits.test.ts')
   await import('../../src/ledger/credits/unspent.test.ts')

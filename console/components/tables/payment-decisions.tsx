@@ -73,7 +73,8 @@ export function RefundTable() {
                         label: t.operator.done,
                         onClick: () => setCompleting(refund.id),
                       },
-                      ['requested', 'unknown'].includes(refund.state) && {
+                      (['requested', 'unknown'].includes(refund.state) ||
+                        (refund.state === 'sent' && refund.method === 'bank')) && {
                         label: t.operator.refuse,
                         onClick: () => setRefusing(refund.id),
                         isDestructive: true,

@@ -135,6 +135,10 @@ const paymentMessages: Texts = [
   [/^This voucher has already been redeemed or revoked\.$/, '该兑换码已使用或已作废。'],
   [/^No voucher with this code was found\.$/, '兑换码不存在。'],
   [/^Statement not found for this month\.$/, '该月没有账单。'],
+  [
+    /^A refund of this payment is in progress\. Wait until it is done or refused\.$/,
+    '该笔付款有退款正在处理中，请等待其完成或被拒绝后再申请。',
+  ],
   [/^This refund is (\w+)\.$/, '该退款的状态为 $1。'],
   [/^Referral not found\.$/, '邀请记录不存在。'],
   [/^This referral is (\w+)\.$/, '该邀请的状态为 $1。'],

@@ -5,7 +5,7 @@ import { eventually } from '../../../test/support/client/responses.ts'
 import { sql } from '../../db/schema/schema.ts'
 import { updateAccount } from '../../accounts/accounts.ts'
 import { listNotifications } from '../../notifications/notifications.ts'
-import { insertDispute } from '../../payments/payment-refunds.ts'
+import { insertDispute, insertRefund, updateRefund } from '../../payments/payment-refunds.ts'
 import {
   account,
   automaticOrders,
@@ -240,5 +240,25 @@ describe('Automatic recharge', () => {
     await disputed.db.write(insertDispute({ ...dispute, ...amounts, ...times, state: 'open' }))
     await disputed.service.sweep()
     assert.deepEqual(charges(disputed), [])
+  })
+
+  test('account with an open refund – is recharged only once its balance is back', async (t) => {
+    const open = await openLow(t)
+    const orderId = await saveCard(open)
+    open.wallet.balance = 0n
+    const id = `${orderId}R1`
+    const amounts = { amountMinor: 1000n, paymentNanos: 10n * yuan, bonusNanos: 0n, reason: 'I leave' }
+    const decision = { requestedBy: 'person:one', decidedBy: null, reference: null, problem: null }
+    const times = { nextCheckAt: null, checks: 0, createdAt: 1, updatedAt: 1 }
+    const refund = { id, orderId, accountId: account, ...amounts, ...decision, ...times }
+    await open.db.write(insertRefund({ ...refund, state: 'requested' }))
+    await open.service.sweep()
+    // It is refused, and its balance is not back yet.
+    await open.db.write(updateRefund(id, ['requested'], { state: 'refused', nextCheckAt: 1 }, 1))
+    await sweepAfter(open, hour)
+    assert.deepEqual([charges(open), await automaticOrders(open)], [[], []])
+    await open.db.write(updateRefund(id, ['refused'], { nextCheckAt: null }, 1))
+    await sweepAfter(open, hour)
+    assert.equal(charges(open).length, 1)
   })
 })

@@ -46,6 +46,11 @@ export async function receiveDispute(deps: PaymentDeps, name: MethodName, refere
 /** Takes back what is available, once, and notifies the operators. */
 async function open(deps: PaymentDeps, payment: Payment, facts: DisputeFacts): Promise<Dispute> {
   const { method, orderId, accountId: account } = payment
+  // First, because the dispute's row ends all this: a crash in between must not leave the account active.
+  if (deps.config.disputeStopsKeys) {
+    const { changes } = await updateAccount(deps.db, account, { status: 'suspended' }, 'DISPUTE_STOPS_KEYS')
+    await deps.publishChanges(changes)
+  }
   const { refundable } = await refundablePayment(deps, await requireOrder(deps, orderId))
   const left = refundable.paidMinor - refundable.refundedMinor
   const wanted = partsOfRefund(refundable, facts.amountMinor < left ? facts.amountMinor : left)
@@ -76,10 +81,6 @@ async function open(deps: PaymentDeps, payment: Payment, facts: DisputeFacts): P
   } catch (error) {
     if (!isUniqueViolation(error, 'payment_disputes.method')) throw error
     return (await disputeByReference(deps.db, method, facts.reference)) ?? dispute
-  }
-  if (deps.config.disputeStopsKeys) {
-    const { changes } = await updateAccount(deps.db, account, { status: 'suspended' }, 'DISPUTE_STOPS_KEYS')
-    await deps.publishChanges(changes)
   }
   return dispute
 }

@@ -49,6 +49,8 @@ interface Found {
   feesMinor: bigint
   repaired: number
   differences: number
+  /** A dispute that could not be entered. */
+  problem: string | null
 }
 
 /** Throws 400 naming the field. A list that cannot be read is a run that failed. */
@@ -66,6 +68,7 @@ export async function reconcile(deps: PaymentDeps, input: ReconcileInput): Promi
     feesMinor: 0n,
     repaired: 0,
     differences: 0,
+    problem: null,
   }
   const problem = await compare(deps, method, { bills, input, found }).catch((error: unknown) => {
     if (error instanceof ProviderError || error instanceof BillNotReadyError) return errorMessage(error)
@@ -115,7 +118,7 @@ async function compare(deps: PaymentDeps, method: PaymentMethod, { bills, input,
     await compareLine(deps, method, line, found)
   }
   await findMissing(deps, method, { bills, input, found }, seen)
-  return null
+  return found.problem
 }
 
 function compareLine(deps: PaymentDeps, method: PaymentMethod, line: BillLine, found: Found): Promise<void> {
@@ -125,12 +128,30 @@ function compareLine(deps: PaymentDeps, method: PaymentMethod, line: BillLine, f
     case 'refund':
       return compareRefund(deps, method, line, found)
     case 'dispute':
-      return receiveDispute(deps, method.name, line.reference)
+      return compareDispute(deps, method, line, found)
   }
 }
 
 type PaymentLine = BillLine & { kind: 'payment' }
 type RefundLine = BillLine & { kind: 'refund' }
+type DisputeLine = BillLine & { kind: 'dispute' }
+
+/** One that cannot be entered is listed, so that the other lines are compared; the run has failed. */
+async function compareDispute(
+  deps: PaymentDeps,
+  method: PaymentMethod,
+  line: DisputeLine,
+  found: Found,
+): Promise<void> {
+  try {
+    await receiveDispute(deps, method.name, line.reference)
+  } catch (error) {
+    deps.log.warn({ err: error, dispute: line.reference }, 'dispute could not be entered')
+    found.problem ??= `Dispute ${line.reference}: ${errorMessage(error)}`
+    const unknown = { orderId: null, accountId: null, expectedMinor: null }
+    await list(deps, method, found, { ...unknown, kind: 'dispute', line })
+  }
+}
 
 async function comparePayment(
   deps: PaymentDeps,

@@ -41,14 +41,15 @@ export interface RefundInput {
 const selfRefundWithinMs = 86_400_000
 
 /**
- * Throws 404, 409 if nothing, or less than the amount, can go back, if the method is no longer configured, or if an
- * operator refunds what is invoiced. A customer's request for what is invoiced waits.
+ * Throws 404, 409 if nothing, or less than the amount, can go back, if the method is no longer configured, if a customer's
+ * refund of the order is open, or if an operator refunds what is invoiced. A customer's request for what is invoiced waits.
  */
 export async function requestRefund(deps: PaymentDeps, input: RefundInput): Promise<Refund> {
   const order = await requireOrder(deps, input.order)
   methodOf(deps, order)
   for (;;) {
     const found = await refundablePayment(deps, order)
+    if (!input.isOperator && found.hasOpenRefund) throw refundIsOpen()
     const amountMinor = amountOf(found, input)
     if (input.isOperator && (await needsCreditNote(deps.db, order.id, amountMinor))) throw creditNoteFirst()
     const { payment: paymentNanos, bonus: bonusNanos } = partsOfRefund(found.refundable, amountMinor)
@@ -152,6 +153,11 @@ export async function takeBalance(deps: PaymentDeps, refund: Refund): Promise<vo
   throw apiError('conflict', { message: problem })
 }
 
+const refundIsOpen = () =>
+  apiError('conflict', {
+    message: 'A refund of this payment is in progress. Wait until it is done or refused.',
+  })
+
 const creditNoteFirst = () =>
   apiError('conflict', {
     message: 'This payment is invoiced. Issue the credit note and reverse the invoice first.',
@@ -167,7 +173,7 @@ export async function approveRefund(deps: PaymentDeps, id: string, by: string): 
   return requireRefund(deps, id)
 }
 
-/** Gives the balance back. Throws 404, 409 if it was decided before. */
+/** Gives the balance back, also of a transfer that the payer's bank has returned. Throws 404, 409 if it was decided before. */
 export async function refuseRefund(
   deps: PaymentDeps,
   id: string,
@@ -175,9 +181,10 @@ export async function refuseRefund(
   by: string,
 ): Promise<Refund> {
   const refund = await requireRefund(deps, id)
+  const { method } = await requireOrder(deps, refund.orderId)
   if (refund.nextCheckAt !== null && refund.state === 'requested') await takeBalance(deps, refund)
   await decide(deps, refund, {
-    from: ['requested', 'unknown'],
+    from: ['requested', 'unknown', ...(method === 'bank' ? (['sent'] as const) : [])],
     to: 'refused',
     by,
     action: 'refuse',

@@ -3,7 +3,13 @@ import { apiError } from '../../errors.ts'
 import { unspentOf, type UnspentQuery } from '../../ledger/credits/unspent.ts'
 import { maxRefundMinor, type RefundableOrder } from '../../ledger/refundable.ts'
 import type { Order } from '../../payments/payment-orders.ts'
-import { countedStates, disputesOfOrder, paybacksOf, refundsOfOrder } from '../../payments/payment-refunds.ts'
+import {
+  countedStates,
+  disputesOfOrder,
+  openRefundStates,
+  paybacksOf,
+  refundsOfOrder,
+} from '../../payments/payment-refunds.ts'
 import { bonusCreditId, paymentCreditId, paymentOfOrder, type Payment } from '../../payments/payments.ts'
 import { rewardsTakenBack } from '../../payments/referrals.ts'
 import type { PaymentDeps } from './payment-deps.ts'
@@ -17,6 +23,8 @@ export interface RefundablePayment {
   readonly step: bigint
   /** How many refunds the order has, whatever became of them. */
   readonly refunds: number
+  /** Whether one of them is neither made nor given back. */
+  readonly hasOpenRefund: boolean
 }
 
 /** Throws 409 if the order is not paid. */
@@ -46,7 +54,14 @@ export async function refundablePayment(deps: PaymentDeps, order: Order): Promis
   const unspent = left > 0n ? left : 0n
   const exactMax = maxRefundMinor(refundable, unspent)
   const step = deps.methods.get(order.method)?.amountStep?.(payment.currency) ?? 1n
-  return { payment, refundable, maxMinor: exactMax - (exactMax % step), step, refunds: refunds.length }
+  return {
+    payment,
+    refundable,
+    maxMinor: exactMax - (exactMax % step),
+    step,
+    refunds: refunds.length,
+    hasOpenRefund: refunds.some(({ state }) => openRefundStates.includes(state)),
+  }
 }
 
 function unspentOfPayment(deps: PaymentDeps, payment: Payment): Promise<bigint> {

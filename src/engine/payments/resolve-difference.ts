@@ -133,9 +133,11 @@ async function addRefund(
   const order = await requireOrder(deps, orderId)
   const { refundable } = await refundablePayment(deps, order)
   const left = refundable.paidMinor - refundable.refundedMinor
-  if (amountMinor > left) throw notApplicable('The refund exceeds what was paid.')
+  if (left === 0n) throw notApplicable('Nothing of this payment can go back.')
+  // The provider's pages return the fee, too, which was never credited.
+  const countedMinor = amountMinor < left ? amountMinor : left
   const id = listedRefundIdOf(orderId, difference.id)
-  const wanted = partsOfRefund(refundable, amountMinor)
+  const wanted = partsOfRefund(refundable, countedMinor)
   const parts = [
     { kind: 'payment', amount: wanted.payment },
     { kind: 'bonus', amount: wanted.bonus },
@@ -149,7 +151,7 @@ async function addRefund(
     orderId,
     accountId: account,
     state: 'done',
-    amountMinor,
+    amountMinor: countedMinor,
     paymentNanos,
     bonusNanos,
     reason: decision.reason,

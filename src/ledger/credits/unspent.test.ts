@@ -214,6 +214,21 @@ describe('unspentOf', () => {
     assert.equal(await unspentOf(store.db, account.query(order)), 0n)
   })
 
+  test('many paybacks – are more than the parameters of a statement, and still count', async (t) => {
+    const { store, promotion } = await openWithPromotion(t)
+    const account = new AccountBooks('acc_a')
+    account.order(100n, 0n)
+    account.order(50n, 0n)
+    account.payback(1, 20n, false)
+    await write(account, store, promotion)
+    const [order] = account.unspent().keys()
+    assert.ok(order)
+    const query = account.query(order)
+    // Refunds that took nothing, before the one that did.
+    const others = Array.from({ length: 14_000 }, (_, count) => ({ id: `none${count}`, creditId: 'none' }))
+    assert.equal(await unspentOf(store.db, { ...query, paybacks: [...others, ...query.paybacks] }), 100n)
+  })
+
   test('an order whose credit is not in the ledger yet – has nothing to give back', async (t) => {
     const { store, promotion } = await openWithPromotion(t)
     const account = new AccountBooks('acc_a')

@@ -28,19 +28,22 @@ interface EntryOfCredit {
   readonly amount: bigint
 }
 
+/** Both stores bound the parameters of a statement, and an account may have any number of paybacks. */
+const refsPerRead = 1000
+
 /** Credits that are in the ledger, by their ids. */
 async function entriesOf(db: Db, refs: readonly string[]): Promise<Map<string, EntryOfCredit>> {
-  const query = sql
-    .selectFrom('entries')
-    .select(['id', 'ref', 'debit', 'amount_nanos'])
-    .where('reason', 'is not', null)
-    .where('ref', 'in', [...refs])
-  const rows = await db.all(query)
-  return new Map(
-    rows.map(({ id, ref, debit, amount_nanos: amount }) => {
-      return [ref ?? '', { id, amount: debit === books.funding ? amount : -amount }]
-    }),
-  )
+  const found = new Map<string, EntryOfCredit>()
+  for (let start = 0; start < refs.length; start += refsPerRead) {
+    const query = sql
+      .selectFrom('entries')
+      .select(['id', 'ref', 'debit', 'amount_nanos'])
+      .where('reason', 'is not', null)
+      .where('ref', 'in', refs.slice(start, start + refsPerRead))
+    for (const { id, ref, debit, amount_nanos: amount } of await db.all(query))
+      found.set(ref ?? '', { id, amount: debit === books.funding ? amount : -amount })
+  }
+  return found
 }
 
 interface AccountRow {

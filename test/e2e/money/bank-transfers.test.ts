@@ -183,6 +183,21 @@ describe('Bank transfers', () => {
     assert.equal(data.length, 1)
   })
 
+  test('Refund whose transfer comes back – is refused, and its balance is back once', async () => {
+    const account = await server.account()
+    const paid = await order(account, '50')
+    await confirm(paid, confirmation('50', 'B-7'))
+    const refunds = `/orders/${paid.id}/refunds`
+    const sent = await expectResponse<PaymentRefund>(server, 201, ['POST', refunds, { reason: 'unused' }])
+    assert.deepEqual([sent.state, sent.method, await account.balance()], ['sent', 'bank', '0'])
+    const refusal = ['POST', `/refunds/${sent.id}/refuse`, { reason: 'account closed' }] as const
+    const refused = await expectResponse<PaymentRefund>(server, 200, refusal)
+    assert.deepEqual([refused.state, refused.problem], ['refused', 'account closed'])
+    await expectError(server, 409, refusal)
+    await expectError(server, 409, ['POST', `/refunds/${sent.id}/done`, { transaction: 'B-8' }])
+    assert.equal(await account.balance(), '50')
+  })
+
   test('Order – is bound to its account’s day, its bounds and its own fields', async () => {
     const account = await server.account()
     await expectError(server, 400, [

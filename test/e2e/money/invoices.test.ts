@@ -211,6 +211,7 @@ describe('Refunds of what is invoiced', () => {
     const invoice = await ask()
     assert.equal(invoice.amount, '90.00')
     await expectResponse(server, 200, ['POST', `/refunds/${before.id}/approve`])
+    await expectResponse(server, 200, ['POST', `/refunds/${before.id}/done`, { transaction: 'back' }])
 
     const refund = await request('20')
     assert.ok(refund.credit_note_first)

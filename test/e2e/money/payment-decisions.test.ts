@@ -82,11 +82,27 @@ describe('Decisions about payments', () => {
       [refused.state, refused.problem, await balance()],
       ['refused', 'talk to us', order.credit],
     )
-    const second = await request('4.00')
-    const approve = ['POST', `/refunds/${second.id}/approve`] as const
+    // Two at once: one is open, and the other one has to wait.
+    const both = await Promise.all(
+      ['4.00', '4.00'].map((amount) =>
+        customer.send(refundEndpoints.requestRefund, {
+          id: order.id,
+          body: { amount, reason: 'unused' },
+        }),
+      ),
+    )
+    assert.deepEqual(both.map(({ status }) => String(status)).toSorted(), ['200', '409'])
+    const { data } = await expectResponse<List>(server, 200, [
+      'GET',
+      `/refunds?order=${order.id}&state=requested`,
+    ])
+    assert.equal(data.length, 1)
+    const [second] = data
+    assert.ok(second)
+    const approve = ['POST', `/refunds/${String(second['id'])}/approve`] as const
     await expectResponse(server, 200, approve)
     await expectError(server, 409, approve)
-    const done = await expectResponse<PaymentRefund>(server, 200, ['GET', `/refunds/${second.id}`])
+    const done = await expectResponse<PaymentRefund>(server, 200, ['GET', `/refunds/${String(second['id'])}`])
     assert.deepEqual([done.state, done.amount], ['done', '4.00'])
     const path = `/notices?account=${order.account}`
     const notices = await expectResponse<List>(server, 200, ['GET', path])
@@ -227,6 +243,36 @@ describe('Decisions about payments', () => {
     await expectResponse(server, 200, ['POST', resolve, { action: 'refund_row', reason: 'made at Stripe' }])
     assert.equal(await account.balance(), '0')
   })
+
+  for (const [title, isPaidFirst, amountMinor] of [
+    ['of all that was paid, with the fee, takes the credit', true, 1000n],
+    ['known before its payment, gets its order when that is there', false, 941n],
+  ] as const)
+    test(`Refund at the provider – ${title}`, async () => {
+      const account = await server.account()
+      const path = `/accounts/${account.id}/orders`
+      const input = { method: 'stripe', amount: '10' }
+      const order = await expectResponse<PaymentOrder>(server, 201, ['POST', path, input])
+      provider.pay(order.id)
+      const reference = provider.refundElsewhere(order.id, amountMinor)
+      const notices = [provider.notice(order.id), provider.refundNotice(reference)]
+      for (const notice of isPaidFirst ? notices : notices.toReversed())
+        await deliverNotice(server.url, 'stripe', notice)
+      assert.equal(await account.balance(), order.credit)
+      const day = new Date().toISOString().slice(0, 10)
+      const body = { method: 'stripe', from: day, to: day }
+      await expectResponse(server, 200, ['POST', '/payments/reconcile', body])
+      const listed = await expectResponse<List>(server, 200, [
+        'GET',
+        '/payments/differences?kind=refund_there_only',
+      ])
+      const difference = listed.data.find((each) => each['transaction'] === reference)
+      const { amount, order: of, account: whose } = difference ?? {}
+      assert.deepEqual([of, whose, amount], [order.id, account.id, amountMinor === 941n ? '9.41' : '10.00'])
+      const resolve = `/payments/differences/${String(difference?.['id'])}/resolve`
+      await expectResponse(server, 200, ['POST', resolve, { action: 'refund_row', reason: 'made at Stripe' }])
+      assert.equal(await account.balance(), '0')
+    })
 
   test('Comparison – keeps currencies apart, and counts only what waits for an operator', async () => {
     const account = await server.account()

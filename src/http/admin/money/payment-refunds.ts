@@ -59,7 +59,7 @@ export const paymentRefundEndpoints = [
     handle: ({ ctx, by, params }) => ctx.payments.approveRefund(params.id, by),
   }),
   admin.post('/refunds/{id}/refuse', {
-    summary: 'Refuse a refund: the balance is given back',
+    summary: 'Refuse a refund, or a bank transfer that came back: the balance is given back',
     body: z.strictObject({ reason: z.string().trim().min(1).max(500) }),
     response: refundView,
     handle: ({ ctx, by, params, body }) => ctx.payments.refuseRefund(params.id, body.reason, by),

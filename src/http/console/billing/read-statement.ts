@@ -1,6 +1,7 @@
 /**
  * Monthly statements: opening + credits − charges = closing, to the last digit. A charge counts in the month in which its
  * request was admitted, as in caps and usage. So the sums come from the roll-ups, and no page reads a month of entries.
+ * None of them is reckoned back from the balance, which requests change while a statement is read.
  */
 import { z } from 'zod'
 import type { Account } from '../../../accounts/accounts.ts'
@@ -8,8 +9,8 @@ import { apiError } from '../../../errors.ts'
 import { isPayback } from '../../../ledger/payback-ids.ts'
 import { dateOf, monthEndOf } from '../../../ledger/periods.ts'
 import { formatAmount } from '../../../lib/money.ts'
-import { usageBetween, usageBy, usageByDay } from '../../../usage/reports.ts'
-import { creditsBetween, type Credit } from '../../../usage/statement.ts'
+import { sumAll, usageBetween, usageBy, usageByDay } from '../../../usage/reports.ts'
+import { creditedBefore, creditsBetween, type Credit } from '../../../usage/statement.ts'
 import type { AppContext } from '../../app-context.ts'
 import { money, sums, time } from '../../api/json-schemas.ts'
 import { formatTime } from '../../api/json-values.ts'
@@ -79,7 +80,7 @@ function sumNanos(credits: readonly Credit[]): bigint {
 }
 
 export async function readStatement(
-  ctx: Pick<AppContext, 'db' | 'wallet' | 'currency'>,
+  ctx: Pick<AppContext, 'db' | 'currency'>,
   account: Account,
   month: string,
 ): Promise<Statement> {
@@ -87,17 +88,16 @@ export async function readStatement(
   const { id, email, name, timezone } = account
   const [from, to] = getMonthRange(account, month)
   const filter = { account: id, from, to }
-  const [{ balance }, credits, laterCredits, used, later, models, days] = await Promise.all([
-    ctx.wallet(id, null),
+  const [creditedEarlier, usedEarlier, credits, models, days] = await Promise.all([
+    creditedBefore(db, id, from),
+    usageBetween(db, id, undefined, from),
     creditsBetween(db, id, from, to),
-    creditsBetween(db, id, to, Number.MAX_SAFE_INTEGER),
-    usageBetween(db, id, from, to),
-    usageBetween(db, id, to),
     usageBy(db, 'model', filter),
     usageByDay(db, filter, (at) => dateOf(timezone, at)),
   ])
-  const closing = balance - sumNanos(laterCredits) + later.costNanos
+  const opening = creditedEarlier - usedEarlier.costNanos
   const credited = sumNanos(credits)
+  const charges = sumAll(days).costNanos
   const sumOf = (group: CreditGroup): string =>
     formatAmount(sumNanos(credits.filter((credit) => groupOf(credit) === group)))
   return {
@@ -108,14 +108,14 @@ export async function readStatement(
     final: Date.now() > to + finalAfterMs,
     account: { id, email, name },
     currency: ctx.currency,
-    opening: formatAmount(closing - credited + used.costNanos),
+    opening: formatAmount(opening),
     credits: formatAmount(credited),
     payments: sumOf('payment'),
     bonuses: sumOf('bonus'),
     paybacks: sumOf('payback'),
     other_credits: sumOf('other'),
-    charges: formatAmount(used.costNanos),
-    closing: formatAmount(closing),
+    charges: formatAmount(charges),
+    closing: formatAmount(opening + credited - charges),
     credit_lines: credits.map((credit) => ({
       time: formatTime(credit.at),
       group: groupOf(credit),
