@@ -5,14 +5,10 @@
 import { sql as fragment, type Compilable, type ExpressionBuilder } from 'kysely'
 import { expectChanges, type Db, type Query } from '../db/db.ts'
 import { columnsOf, fieldsOf, type RowFields } from '../db/row-fields.ts'
-import {
-  sql,
-  type AutomaticRechargesTable,
-  type ReplacedCardsTable,
-  type Schema,
-} from '../db/schema/schema.ts'
-import type { MethodName, PaymentMethod, SavedCard } from './payment-method.ts'
+import { sql, type AutomaticRechargesTable, type Schema } from '../db/schema/schema.ts'
+import type { MethodName, SavedCard } from './payment-method.ts'
 import type { Order } from './payment-orders.ts'
+import { forgetReplacedCard, keepReplacedCard } from './replaced-cards.ts'
 import { openRefundsOf } from './payment-refunds.ts'
 
 /** The version of the text to which a person consents. The console has the text itself, in both languages. */
@@ -179,23 +175,6 @@ export function saveCard(order: Order, card: SavedCard, at: number): Query[] {
   ]
 }
 
-function keepReplacedCard(account: string, card: SavedCard): Compilable {
-  const columns = ['method', 'merchant', 'card_id', 'account_id', 'card_customer', 'card_last_four'] as const
-  return sql
-    .insertInto('replaced_cards')
-    .columns([...columns])
-    .expression(
-      sql
-        .selectFrom('automatic_recharges')
-        .select([...columns])
-        .where('account_id', '=', account)
-        .where('card_id', 'is not', null)
-        .where('card_id', '<>', card.card)
-        .$narrowType<Pick<ReplacedCardsTable, (typeof columns)[number]>>(),
-    )
-    .onConflict((conflict) => conflict.doNothing())
-}
-
 function putCard(order: Order, card: SavedCard, at: number): Compilable {
   const { accountId, method, merchant, currency } = order
   const set = {
@@ -210,47 +189,6 @@ function putCard(order: Order, card: SavedCard, at: number): Compilable {
   const amounts = { threshold_nanos: null, amount_minor: null, monthly_limit_minor: null }
   const row = { ...newRow, ...amounts, ...noConsent, ...set, account_id: accountId, currency, created_at: at }
   return putRow(row, set, 'consented_at')
-}
-
-export type ReplacedCard = RowFields<ReplacedCardsTable>
-
-type CardKey = Pick<ReplacedCard, 'method' | 'merchant' | 'cardId'>
-
-/** Those that may be removed at their provider now. */
-export async function dueReplacedCards(
-  db: Db,
-  { name, merchant }: Pick<PaymentMethod, 'name' | 'merchant'>,
-  { now, limit }: { readonly now: number; readonly limit: number },
-): Promise<ReplacedCard[]> {
-  const query = sql
-    .selectFrom('replaced_cards')
-    .selectAll()
-    .where('method', '=', name)
-    .where('merchant', '=', merchant)
-    .where((build) => build.or([build('next_attempt_at', 'is', null), build('next_attempt_at', '<=', now)]))
-    .limit(limit)
-  return (await db.all(query)).map(fieldsOf)
-}
-
-/** It is removed at its provider, or saved again. */
-export function forgetReplacedCard({ method, merchant, cardId }: CardKey): Compilable {
-  return sql
-    .deleteFrom('replaced_cards')
-    .where('method', '=', method)
-    .where('merchant', '=', merchant)
-    .where('card_id', '=', cardId)
-}
-
-export function removeReplacedCardAt(
-  { method, merchant, cardId }: CardKey,
-  nextAttemptAt: number,
-): Compilable {
-  return sql
-    .updateTable('replaced_cards')
-    .set({ next_attempt_at: nextAttemptAt })
-    .where('method', '=', method)
-    .where('merchant', '=', merchant)
-    .where('card_id', '=', cardId)
 }
 
 const update = (account: string) => sql.updateTable('automatic_recharges').where('account_id', '=', account)

@@ -24,9 +24,9 @@ async function openDaily(t: TestContext) {
     timezone: 'UTC',
     listsRefunds: false,
     includesToday: false,
-    async *list(day) {
-      asked.push(day)
-      if (broken.has(day)) throw new ProviderError('The list cannot be read.')
+    async *list(from, to) {
+      asked.push(from === to ? to : `${from}–${to.slice(-2)}`)
+      if (broken.has(from) || broken.has(to)) throw new ProviderError('The list cannot be read.')
       yield* await Promise.resolve([])
     },
   }
@@ -75,7 +75,20 @@ describe('daily reconciliation', () => {
     // One that fails does not keep the others waiting.
     assert.deepEqual(await rounds(6), ['2026-11-22', '2026-11-21', '2026-11-20'])
     clock.now += 6 * hour
-    assert.deepEqual(await rounds(3), ['2026-11-22'])
+    assert.deepEqual(await rounds(3), ['2026-11-21–22'])
+  })
+
+  test('day after one that is compared – is compared with it, for payments around midnight', async (t) => {
+    const { clock, broken, rounds } = await openDaily(t)
+    clock.now = Date.parse('2026-11-21T12:00:00Z')
+    assert.deepEqual(await rounds(2), ['2026-11-20'])
+    clock.now += 24 * hour
+    assert.deepEqual(await rounds(2), ['2026-11-20–21'])
+    clock.now += 24 * hour
+    broken.add('2026-11-22')
+    assert.deepEqual(await rounds(2), ['2026-11-21–22'])
+    clock.now += 24 * hour
+    assert.deepEqual(await rounds(1), ['2026-11-23'])
   })
 
   test('days older than a week – are not tried any more', async (t) => {
@@ -90,6 +103,6 @@ describe('daily reconciliation', () => {
     clock.now = Date.parse('2026-11-22T10:29:00Z')
     assert.deepEqual(await rounds(3), ['2026-11-20'])
     clock.now += 60_000
-    assert.deepEqual(await rounds(3), ['2026-11-21'])
+    assert.deepEqual(await rounds(3), ['2026-11-20–21'])
   })
 })

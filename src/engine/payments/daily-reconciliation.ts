@@ -52,12 +52,11 @@ export class DailyReconciliation {
     const at = this.#deps.now()
     const readyAt = bills.includesToday ? at : at - readyAfterMs
     const newest = dayBefore(dateOf(bills.timezone, readyAt))
-    const day = await this.#dueDay(name, bills, newest)
-    if (day === undefined) return
+    const due = await this.#dueSpan(name, bills, newest)
+    if (due === undefined) return
+    const { from, day } = due
     const pauseMs = day === newest ? retryAfterMs : retryOlderAfterMs
     this.#pausedUntil.set(keyOf(name, day), at + pauseMs)
-    // Each day is compared twice: lists grow, and a payment around midnight may be in that of either day.
-    const from = dayBefore(day)
     try {
       const run = await reconcile(this.#deps, { method: name, from, to: day, by })
       if (run.problem !== null) await this.#reportFailure(name, day, run.problem)
@@ -67,8 +66,11 @@ export class DailyReconciliation {
     }
   }
 
-  /** The newest day that was not compared since its end. */
-  async #dueDay(method: PaymentMethod['name'], bills: Bills, newest: string): Promise<string | undefined> {
+  /**
+   * The newest day that was not compared since its end; from the day before, if that one was. So each day is compared twice:
+   * lists grow, and a payment around midnight may be in that of either day.
+   */
+  async #dueSpan(method: PaymentMethod['name'], bills: Bills, newest: string) {
     const { db } = this.#deps
     const runs = await doneRunsSince(db, method, dayBefore(newest, daysTried - 1))
     const endOf = (day: string): number => dayEndOf(bills.timezone, startOfDate(bills.timezone, day))
@@ -79,7 +81,8 @@ export class DailyReconciliation {
       if (wasCompared(day) || this.#pausedUntil.has(keyOf(method, day))) continue
       // Nothing here was paid before the first order: what the provider lists is of others.
       if (back > 0 && !(await hasOrderBefore(db, method, endOf(day)))) return undefined
-      return day
+      const before = dayBefore(day)
+      return { day, from: wasCompared(before) ? before : day }
     }
     return undefined
   }

@@ -8,14 +8,12 @@ import {
   automaticRechargeOf,
   cardOf,
   consentVersion,
-  dueReplacedCards,
   endConsent,
   forgetCard,
-  forgetReplacedCard,
   putConsent,
   rechargesWithCard,
-  removeReplacedCardAt,
 } from '../../payments/automatic-recharges.ts'
+import { dueReplacedCards, forgetReplacedCard, removeReplacedCardAt } from '../../payments/replaced-cards.ts'
 import { ProviderError, type MethodName, type NoticeSubject } from '../../payments/payment-method.ts'
 import { quoteOrder } from './create-order.ts'
 import { requireMethod, type PaymentDeps } from './payment-deps.ts'
