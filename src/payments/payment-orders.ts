@@ -3,7 +3,7 @@
  * that was paid once stays paid. Statements are for the batches of `engine/payments/`.
  */
 import { sql as fragment, type Compilable } from 'kysely'
-import { pageOf, type Db, type Page, type PageOptions } from '../db/db.ts'
+import { expectChanges, pageOf, type Db, type Page, type PageOptions, type Query } from '../db/db.ts'
 import { columnsOf, fieldsOf, rowOf, type RowFields } from '../db/row-fields.ts'
 import { sql, type OrderState, type PaymentOrdersTable } from '../db/schema/schema.ts'
 import { newId } from '../lib/ids.ts'
@@ -111,21 +111,32 @@ interface Ordered {
 }
 
 /** What an account has ordered with a method since a time and may still pay or has paid, in minor units. */
-export async function orderedSince(
-  db: Db,
-  { account, method, since, automaticOnly = false }: Ordered,
-): Promise<bigint> {
-  const row = await db.first(
-    sql
-      .selectFrom('payment_orders')
-      .select((build) => build.fn.sum<bigint | null>('amount_minor').as('total_minor'))
-      .where('account_id', '=', account)
-      .where('method', '=', method)
-      .where('created_at', '>=', since)
-      .where('automatic', '>=', automaticOnly ? 1 : 0)
-      .where('state', 'in', ['created', 'pending', 'paid']),
-  )
-  return row?.total_minor ?? 0n
+export async function orderedSince(db: Db, ordered: Ordered): Promise<bigint> {
+  return (await db.first(totalOrdered(ordered)))?.total_minor ?? 0n
+}
+
+const totalOrdered = ({ account, method, since, automaticOnly = false }: Ordered) =>
+  sql
+    .selectFrom('payment_orders')
+    .select((build) => build.fn.sum<bigint | null>('amount_minor').as('total_minor'))
+    .where('account_id', '=', account)
+    .where('method', '=', method)
+    .where('created_at', '>=', since)
+    .where('automatic', '>=', automaticOnly ? 1 : 0)
+    .where('state', 'in', ['created', 'pending', 'paid'])
+
+/** Rolls back the batch that inserts this order if, with it, its account has ordered more than this since then. */
+export function requireAtMost(
+  maxMinor: bigint,
+  { id, accountId: account, method }: Order,
+  since: number,
+): Query {
+  const order = sql
+    .selectFrom('payment_orders')
+    .select('id')
+    .where('id', '=', id)
+    .where(totalOrdered({ account, method, since }), '<=', maxMinor)
+  return expectChanges(order, 1)
 }
 
 export interface OrderFilter {

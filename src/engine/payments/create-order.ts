@@ -2,7 +2,7 @@
 import { auditStatement } from '../../db/audit.ts'
 import { expectChanges, writeIfFound, type Query } from '../../db/db.ts'
 import { isExpectationFailure } from '../../db/store-error.ts'
-import { apiError, invalidField } from '../../errors.ts'
+import { apiError, invalidField, type ApiError } from '../../errors.ts'
 import { formatMinor, parseMinor } from '../../lib/currency.ts'
 import { creditOf, feeOf, requireMultiple } from '../../payments/amounts.ts'
 import {
@@ -10,6 +10,7 @@ import {
   newOrderId,
   orderByClientKey,
   orderedSince,
+  requireAtMost,
   updateOrder,
   type Order,
 } from '../../payments/payment-orders.ts'
@@ -103,7 +104,10 @@ export async function createOrder(
   } catch (error) {
     // Another call with this key was faster: it has the number, and may have used the maximum of the day.
     const first = await repeatedOrder(deps, input)
-    if (first === undefined) throw error
+    if (first === undefined) {
+      const { currency } = methodForOrder(deps, input.method)
+      throw isExpectationFailure(error) ? overDayMaximum(deps, currency) : error
+    }
     return { order: await beginOnce(deps, first), isNew: false }
   }
   return { order: await beginOnce(deps, written), isNew: true }
@@ -123,33 +127,36 @@ export async function prepareOrder(
   const since = now - day
   const ordered = await orderedSince(db, { account: input.account, method: method.name, since })
   if (ordered + quote.amountMinor > parseMinor(config.paymentMaxDay, method.currency))
-    throw invalidField(
-      'amount',
-      `exceeds the maximum of ${config.paymentMaxDay} ${method.currency} in 24 hours`,
-    )
+    throw overDayMaximum(deps, method.currency)
   return { order: orderOf(deps, method, { input, quote, now }), bonus: quote.bonus }
+}
+
+function overDayMaximum({ config }: PaymentDeps, currency: string): ApiError {
+  return invalidField('amount', `exceeds the maximum of ${config.paymentMaxDay} ${currency} in 24 hours`)
 }
 
 /**
  * Writes the order with its bonus, or without one if another order has taken what was left of the budget. `extra` follows
- * the order in its batch.
+ * the order in its batch. An expectation that fails: also the maximum of the day, used up by an order at the same time.
  */
 export async function writeOrder(
-  { db }: PaymentDeps,
+  { db, config, now }: PaymentDeps,
   order: Order,
   bonus: OrderBonus,
   extra: readonly Query[] = [],
 ): Promise<Order> {
   const { id, accountId: account, method, currency, orderedBy } = order
   const amount = formatMinor(order.amountMinor, currency)
+  const maxMinor = parseMinor(config.paymentMaxDay, currency)
+  const rest = [requireAtMost(maxMinor, order, now() - day), ...extra]
   const audit = auditStatement(orderedBy, 'payment-order.create', id, { account, method, amount, currency })
   try {
-    await db.write(expectChanges(insertOrder(order), 1), ...extra, ...bonus.reserve(order), audit)
+    await db.write(expectChanges(insertOrder(order), 1), ...rest, ...bonus.reserve(order), audit)
     return order
   } catch (error) {
     if (!isExpectationFailure(error)) throw error
     const withoutBonus = { ...order, bonusNanos: 0n, promotionId: null }
-    await db.write(expectChanges(insertOrder(withoutBonus), 1), ...extra, audit)
+    await db.write(expectChanges(insertOrder(withoutBonus), 1), ...rest, audit)
     return withoutBonus
   }
 }

@@ -26,6 +26,18 @@ const server = await sharedTestServer({
 const steps = new PaymentSteps(server)
 await expectResponse(server, 201, ['POST', '/payment-rates', { from: 'ISK', rate: '0.05' }])
 
+describe('Maximum of a day', () => {
+  test('orders at the same time – do not exceed it together', async () => {
+    const account = await server.account()
+    const order = ['POST', `/accounts/${account.id}/orders`, { method: 'bank', amount: '50000' }] as const
+    const results = await Promise.allSettled(
+      Array.from({ length: 20 }, () => expectResponse(server, 201, order)),
+    )
+    assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 4)
+    assert.equal(await expectError(server, 400, order), 'amount')
+  })
+})
+
 describe('Currency whose amounts are whole units', () => {
   test('order – has a fee rounded up, and a whole amount', async () => {
     const account = await server.account()
