@@ -121,11 +121,15 @@ async function takenTransaction(
   const transaction = { method: 'bank', merchant, transactionId } as const
   const known = await paymentByTransaction(db, transaction)
   if (known?.orderId === id) return alreadyPaid()
-  const listed = known === undefined ? await listedDifference(db, surplusKey(transaction)) : undefined
-  const at =
-    known === undefined ? listed && `listed as difference ${listed.id}` : `entered for order ${known.orderId}`
-  if (at === undefined) return undefined
-  return apiError('conflict', { param: 'transaction', message: `This transaction was already ${at}.` })
+  const param = 'transaction'
+  if (known !== undefined) {
+    const message = `This transaction was already entered for order ${known.orderId}.`
+    return apiError('conflict', { param, message })
+  }
+  const listed = await listedDifference(db, surplusKey(transaction))
+  if (listed === undefined) return undefined
+  const message = `This transaction was already listed as difference ${listed.id}.`
+  return apiError('conflict', { param, message })
 }
 
 function differentAmount(order: Order, received: bigint) {

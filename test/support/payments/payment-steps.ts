@@ -56,7 +56,7 @@ export class PaymentSteps {
   /** The order’s time is over, and the poller asks about it next. */
   async expire({ id }: PaymentOrder): Promise<void> {
     const store = await openDatabase(this.#server.relay)
-    const table = sql.updateTable('payment_orders').set({ expires_at: 1, next_check_at: 1 })
+    const table = sql.updateTable('payment_orders').set({ expires_at: Date.now() - 1, next_check_at: 1 })
     await store.db.write(table.where('id', '=', id))
     await store.close()
   }
