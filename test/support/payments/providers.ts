@@ -14,7 +14,8 @@ export const startProvider = {
 
 /** The settings of one relay that uses all of these. */
 export function settingsOf(providers: readonly ScriptedProvider[]): Record<string, string> {
+  const currency = providers.some(({ method }) => method === 'stripe') ? { STRIPE_CURRENCY: 'CNY' } : {}
   // Nobody connects to this address: the tests deliver notices themselves.
-  const shared = { PUBLIC_URL: 'http://127.0.0.1:9', STRIPE_CURRENCY: 'CNY' }
+  const shared = { PUBLIC_URL: 'http://127.0.0.1:9', ...currency }
   return Object.assign({}, ...providers.map(({ settings }) => settings), shared) as Record<string, string>
 }
