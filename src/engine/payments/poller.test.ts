@@ -10,6 +10,7 @@ import { createAlipay } from '../../payments/alipay.ts'
 import { createEpay } from '../../payments/epay.ts'
 import { ProviderError, type PaymentMethod } from '../../payments/payment-method.ts'
 import { orderById } from '../../payments/payment-orders.ts'
+import { insertRefund } from '../../payments/payment-refunds.ts'
 import { paymentDepsOf } from './payment-deps.fixture.ts'
 import { PaymentService } from './payment-service.ts'
 
@@ -25,11 +26,17 @@ async function openPoller(t: TestContext) {
   ]
   for (const each of [alipay, epay]) t.after(() => each[Symbol.asyncDispose]())
   const reads: string[] = []
+  const noResponse = (id: string): Promise<never> => {
+    reads.push(id)
+    return Promise.reject(new ProviderError('epay did not respond.'))
+  }
   const silent: PaymentMethod = {
     ...epay.method,
     read({ id }) {
-      reads.push(id)
-      return Promise.reject(new ProviderError('epay did not respond.'))
+      return noResponse(id)
+    },
+    readRefund({ id }) {
+      return noResponse(id)
     },
   }
   const clock = { now: Date.now() }
@@ -57,6 +64,23 @@ describe('The poller', () => {
     assert.equal((await orderById(db, paid))?.state, 'paid')
     await poll()
     assert.equal(new Set(reads).size, 2)
+  })
+
+  test('silent provider – is asked about one refund a round', async (t) => {
+    const { db, poll, reads, order } = await openPoller(t)
+    const amounts = { amountMinor: 100n, paymentNanos: 1n, bonusNanos: 0n, reason: 'unused' }
+    const decision = { requestedBy: 'test', decidedBy: 'test', reference: null, problem: null }
+    const times = { nextCheckAt: 1, checks: 0, createdAt: 1, updatedAt: 1 }
+    for (let made = 0; made < 3; made += 1) {
+      const orderId = await order('epay')
+      const refund = { id: `${orderId}R1`, orderId, accountId: account, ...amounts, ...decision, ...times }
+      await db.write(insertRefund({ ...refund, state: 'sent' }))
+    }
+    for (const rounds of [1, 2]) {
+      await poll()
+      assert.equal(new Set(reads).size, rounds)
+    }
+    assert.ok(reads.every((id) => id.endsWith('R1')))
   })
 
   test('order that cannot be read – is asked about for two weeks after its end, then expires', async (t) => {

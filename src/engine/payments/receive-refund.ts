@@ -49,19 +49,19 @@ export async function checkDueRefunds(deps: PaymentDeps, isStopped: () => boolea
   const { db, now, log } = deps
   await inTurn(await dueRefunds(db, now(), refundsPerRound), isStopped, async (refund) => {
     try {
-      await goOn(deps, refund)
-      return true
+      return await goOn(deps, refund)
     } catch (error) {
       log.warn({ refund: refund.id, problem: errorMessage(error) }, 'refund could not be checked')
       const at = now()
       const later = { nextCheckAt: retryCheckAt(refund.checks, at), checks: refund.checks + 1 }
       await db.write(updateRefund(refund.id, [refund.state], later, at))
-      return false
+      return true
     }
   })
 }
 
-function goOn(deps: PaymentDeps, refund: Refund): Promise<void> {
-  if (refund.state === 'requested') return takeBalance(deps, refund)
-  return isReturned(refund) ? returnBalance(deps, refund) : followRefund(deps, refund)
+async function goOn(deps: PaymentDeps, refund: Refund): Promise<boolean> {
+  if (refund.state !== 'requested' && !isReturned(refund)) return followRefund(deps, refund)
+  await (refund.state === 'requested' ? takeBalance(deps, refund) : returnBalance(deps, refund))
+  return true
 }

@@ -22,20 +22,21 @@ const underWay = ['debited', 'sent', 'unknown'] as const
 /** Longer than any call of a provider takes. */
 export const claimMs = 180_000
 
-/** Asks the provider for the first time, or again under the same number. */
-export function sendRefund(deps: PaymentDeps, refund: Refund): Promise<void> {
+/** Asks the provider for the first time, or again under the same number. Resolves with whether it gave a response. */
+export function sendRefund(deps: PaymentDeps, refund: Refund): Promise<boolean> {
   return ask(deps, refund, (method, asked) => method.refund(asked))
 }
 
 /**
  * Asks what became of a refund. One that the provider does not know is sent again, once it is marked as sent: from then on
- * nobody refuses it, and gives its balance back, while it is on its way.
+ * nobody refuses it, and gives its balance back, while it is on its way. Resolves with whether the provider gave a response,
+ * if it was asked.
  */
-export async function followRefund(deps: PaymentDeps, refund: Refund): Promise<void> {
+export async function followRefund(deps: PaymentDeps, refund: Refund): Promise<boolean> {
   const isUnderWay = underWay.some((state) => state === refund.state)
-  if (!isUnderWay && refund.state !== 'done') return
+  if (!isUnderWay && refund.state !== 'done') return true
   try {
-    await ask(deps, refund, async (method, asked) => {
+    return await ask(deps, refund, async (method, asked) => {
       const reading = await method.readRefund(asked)
       if (reading.state !== 'absent' || !isUnderWay) return reading
       const at = deps.now()
@@ -46,12 +47,13 @@ export async function followRefund(deps: PaymentDeps, refund: Refund): Promise<v
   } catch (error) {
     // Another call has decided or finished it.
     if (!isExpectationFailure(error)) throw error
+    return true
   }
 }
 
 type ProviderCall = (method: PaymentMethod, refund: ProviderRefund) => Promise<RefundReading>
 
-async function ask(deps: PaymentDeps, refund: Refund, question: ProviderCall): Promise<void> {
+async function ask(deps: PaymentDeps, refund: Refund, question: ProviderCall): Promise<boolean> {
   const order = await requireOrder(deps, refund.orderId)
   const payment = await paymentOfOrder(deps.db, order.id)
   const asked: ProviderRefund = {
@@ -62,6 +64,7 @@ async function ask(deps: PaymentDeps, refund: Refund, question: ProviderCall): P
   }
   try {
     await record(deps, { refund, order }, await question(methodOf(deps, order), asked))
+    return true
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error
     const at = deps.now()
@@ -73,6 +76,7 @@ async function ask(deps: PaymentDeps, refund: Refund, question: ProviderCall): P
       checks: refund.checks + 1,
     } as const
     await deps.db.write(updateRefund(refund.id, underWay, patch, at))
+    return false
   }
 }
 
