@@ -146,6 +146,8 @@ async function compareDispute(
   try {
     await receiveDispute(deps, method.name, line.reference)
   } catch (error) {
+    // The provider did not say what it is about: the whole list is read again later.
+    if (error instanceof ProviderError) throw error
     deps.log.warn({ err: error, dispute: line.reference }, 'dispute could not be entered')
     found.problem ??= `Dispute ${line.reference}: ${errorMessage(error)}`
     const unknown = { orderId: null, accountId: null, expectedMinor: null }

@@ -133,7 +133,7 @@ async function addRefund(
   const order = await requireOrder(deps, orderId)
   const { refundable } = await refundablePayment(deps, order)
   const left = refundable.paidMinor - refundable.refundedMinor
-  if (left === 0n) throw notApplicable('Nothing of this payment can go back.')
+  if (left <= 0n) throw notApplicable('Nothing of this payment can go back.')
   // The provider's pages return the fee, too, which was never credited.
   const countedMinor = amountMinor < left ? amountMinor : left
   const id = listedRefundIdOf(orderId, difference.id)
