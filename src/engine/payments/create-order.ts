@@ -104,11 +104,9 @@ export async function createOrder(
   } catch (error) {
     // Another call with this key was faster: it has the number, and may have used the maximum of the day.
     const first = await repeatedOrder(deps, input)
-    if (first === undefined) {
-      const { currency } = methodForOrder(deps, input.method)
-      throw isExpectationFailure(error) ? overDayMaximum(deps, currency) : error
-    }
-    return { order: await beginOnce(deps, first), isNew: false }
+    if (first !== undefined) return { order: await beginOnce(deps, first), isNew: false }
+    if (!isExpectationFailure(error)) throw error
+    throw overDayMaximum(deps, methodForOrder(deps, input.method).currency)
   }
   return { order: await beginOnce(deps, written), isNew: true }
 }
