@@ -8,7 +8,7 @@ export function alipayNotices(settings: AlipaySettings): Notices {
   return {
     httpMethods: ['POST'],
     read: async (notice) => readNotice(settings, notice),
-    answer: (outcome) => ({
+    responseTo: (outcome) => ({
       status: { accepted: 200, retry: 503, forged: 400 }[outcome],
       contentType: 'text/plain; charset=utf-8',
       body: outcome === 'accepted' ? 'success' : 'fail',

@@ -5,8 +5,9 @@ import { matchBankRows, parseBankRows, type AwaitedTransfer, type BankMatch } fr
 import { unpaidStates } from './payment-orders.ts'
 
 /**
- * `entered`: its serial number belongs to a payment, or to a transfer that was returned or paid an order twice. `awaits_second`: one operator has entered it. `different_amount`: than
- * ordered. `other_reference`: of an order that is paid, or not of this installation.
+ * `entered`: its serial number belongs to a payment, or to a transfer that was returned or paid an order twice.
+ * `awaits_second`: one operator has entered it. `different_amount`: than ordered. `other_reference`: of an order that is
+ * paid, or not of this installation.
  */
 export const transferStatuses = [
   'matched',

@@ -8,7 +8,7 @@ import { textOf } from './epay-site.ts'
 import { maxClockDifferenceMs } from './epay-v2.ts'
 import {
   ForgedNoticeError,
-  type NoticeAnswer,
+  type NoticeResponse,
   type NoticeOutcome,
   type Notices,
   type NoticeSubject,
@@ -16,7 +16,7 @@ import {
   type ReceivedNotice,
 } from './payment-method.ts'
 
-const answers: Readonly<Record<NoticeOutcome, NoticeAnswer>> = {
+const responses: Readonly<Record<NoticeOutcome, NoticeResponse>> = {
   accepted: { status: 200, contentType: 'text/plain', body: 'success' },
   retry: { status: 503, contentType: 'text/plain', body: 'fail' },
   forged: { status: 400, contentType: 'text/plain', body: 'fail' },
@@ -96,7 +96,7 @@ export class EpayNotices implements Notices {
       throw new ForgedNoticeError('The notice names a type that EPAY_TYPES does not offer.')
   }
 
-  answer(outcome: NoticeOutcome): NoticeAnswer {
-    return answers[outcome]
+  responseTo(outcome: NoticeOutcome): NoticeResponse {
+    return responses[outcome]
   }
 }

@@ -68,7 +68,7 @@ describe('epay orders', () => {
       [{ code: 1, urlscheme: 'weixin://dl/business/?t=1' }, /^weixin:/],
       [{ code: 1, payurl: 'javascript:alert(1)' }, /submit\.php\?/],
       [{ code: 1, html: '<form>' }, /submit\.php\?/],
-      // No QR code has room for so many bytes.
+      // More bytes than a QR code has room for.
       [{ code: 1, qrcode: '付'.repeat(1000) }, /submit\.php\?/],
     ]
     for (const [response, expected] of cases) {

@@ -138,7 +138,7 @@ export interface NamedRefund {
 /** `accepted`: it need not come again. `retry`: it should. `forged`: its signature is wrong. */
 export type NoticeOutcome = 'accepted' | 'retry' | 'forged'
 
-export interface NoticeAnswer {
+export interface NoticeResponse {
   readonly status: number
   readonly contentType: string
   readonly body: string
@@ -148,7 +148,7 @@ export interface Notices {
   readonly httpMethods: readonly ('GET' | 'POST')[]
   /** Verifies the signature. Throws `ForgedNoticeError`. */
   read(notice: ReceivedNotice): Promise<NoticeSubject>
-  answer(outcome: NoticeOutcome): NoticeAnswer
+  responseTo(outcome: NoticeOutcome): NoticeResponse
 }
 
 /** A refund as the provider has confirmed it. */

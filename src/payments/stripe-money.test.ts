@@ -57,7 +57,7 @@ describe('stripe saved cards', () => {
   test('cards – a charge whose response is lost is made once', async () => {
     await using open = await openStripe()
     const { order, charge: run } = await charge(open)
-    open.provider.lostAnswers = 2
+    open.provider.lostResponses = 2
     await assert.rejects(run(), ProviderError)
     assert.equal((await open.method.read(order)).state, 'paid')
     assert.equal((await run()).state, 'paid')

@@ -1,6 +1,12 @@
 /** Stripe's webhook events. Their own content is never believed: it names what is read. */
 import { ForgedNoticeError } from './payment-method.ts'
-import type { NoticeAnswer, NoticeOutcome, Notices, NoticeSubject, ReceivedNotice } from './payment-method.ts'
+import type {
+  NoticeResponse,
+  NoticeOutcome,
+  Notices,
+  NoticeSubject,
+  ReceivedNotice,
+} from './payment-method.ts'
 import type { StripeClient } from './stripe-client.ts'
 
 /** Source: https://docs.stripe.com/webhooks, “Replay attacks”. */
@@ -112,7 +118,7 @@ export class StripeNotices implements Notices {
     throw new ForgedNoticeError('The signature is wrong, or too old.')
   }
 
-  answer(outcome: NoticeOutcome): NoticeAnswer {
+  responseTo(outcome: NoticeOutcome): NoticeResponse {
     return { status: statuses[outcome], contentType: 'text/plain; charset=utf-8', body: '' }
   }
 }

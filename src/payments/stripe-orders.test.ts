@@ -18,7 +18,7 @@ describe('stripe orders', () => {
     await using open = await openStripe()
     const { method, provider } = open
     const order = testOrder(method)
-    provider.lostAnswers = 2
+    provider.lostResponses = 2
     await assert.rejects(method.begin(order), ProviderError)
     assert.deepEqual(await method.read(order), { state: 'unpaid' })
     const begun = await method.begin(order)

@@ -15,15 +15,15 @@ export function wechatNotices(client: WechatClient): Notices {
   return {
     httpMethods: ['POST'],
     read: (notice) => readNotice(client, notice),
-    answer: (outcome) => ({
+    responseTo: (outcome) => ({
       status: { accepted: 204, retry: 503, forged: 401 }[outcome],
       contentType: 'application/json',
-      body: outcome === 'accepted' ? '' : JSON.stringify({ code: 'FAIL', message: answerTexts[outcome] }),
+      body: outcome === 'accepted' ? '' : JSON.stringify({ code: 'FAIL', message: failureTexts[outcome] }),
     }),
   }
 }
 
-const answerTexts = { retry: 'Not yet processed', forged: 'Wrong signature' }
+const failureTexts = { retry: 'Not yet processed', forged: 'Wrong signature' }
 
 async function readNotice(
   { settings, keys }: WechatClient,

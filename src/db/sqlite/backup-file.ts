@@ -53,7 +53,7 @@ export function copyBeside(path: string, target: string, prepare?: (copy: string
 interface RestoreOptions {
   /** The directory may have a database, which is kept as `.before`. */
   readonly replace?: boolean
-  /** What has to be changed in it before a relay can start on it. */
+  /** Changes it before a relay can start on it. */
   readonly prepare?: (copy: string) => void
 }
 

@@ -109,12 +109,12 @@ describe('Automatic recharge', () => {
     assert.equal(charges(open).length, 1)
   })
 
-  test('lost answers – the same order is charged again, once', async (t) => {
+  test('lost responses – the same order is charged again, once', async (t) => {
     const open = await openLow(t)
-    open.stripe.lostAnswers = 100
+    open.stripe.lostResponses = 100
     await open.service.sweep()
     assert.equal((await automaticOrders(open))[0]?.state, 'created')
-    open.stripe.lostAnswers = 0
+    open.stripe.lostResponses = 0
     await sweepAfter(open, minute)
     assert.equal((await automaticOrders(open))[0]?.state, 'paid')
     assert.equal(charges(open).length, 1)

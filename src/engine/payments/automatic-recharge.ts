@@ -1,6 +1,6 @@
 /**
  * Charges the saved card of an account whose balance has fallen below its threshold. The order is written first, in the
- * batch that takes the account for it, and is charged under its own number, however often an answer is lost. Each attempt
+ * batch that takes the account for it, and is charged under its own number, however often a response is lost. Each attempt
  * after a decline is a new order.
  */
 import { accountById, type Account } from '../../accounts/accounts.ts'
@@ -178,7 +178,7 @@ async function chargeOrder(deps: PaymentDeps, recharge: AutomaticRecharge, order
   }
 }
 
-/** A lost answer is asked for once more, under the same number. An error: it was lost again. */
+/** A lost response is asked for once more, under the same number. An error: it was lost again. */
 async function chargeTwice(
   deps: PaymentDeps,
   savedCards: SavedCards,

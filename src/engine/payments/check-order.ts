@@ -109,7 +109,10 @@ async function endUnpaid(deps: PaymentDeps, method: PaymentMethod, ending: Order
   return 'closed'
 }
 
-/** Cancels an unpaid order, without its provider if the method is no longer configured. Throws 409 if it is paid, 503 if the provider cannot be asked. */
+/**
+ * Cancels an unpaid order, without its provider if the method is no longer configured. Throws 409 if it is paid, 503 if the
+ * provider cannot be asked.
+ */
 export async function cancelOrder(deps: PaymentDeps, id: string, by: string): Promise<Order> {
   const order = await requireOrder(deps, id)
   if (order.state === 'canceled') return order

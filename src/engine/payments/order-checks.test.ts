@@ -13,7 +13,7 @@ import { insertAccounts } from '../../ledger/credits/accounts.fixture.ts'
 import { createAlipay } from '../../payments/alipay.ts'
 import { listDifferences } from '../../payments/differences.ts'
 import { createEpay } from '../../payments/epay.ts'
-import type { NoticeAnswer, PaymentMethod } from '../../payments/payment-method.ts'
+import type { NoticeResponse, PaymentMethod } from '../../payments/payment-method.ts'
 import type { Order } from '../../payments/payment-orders.ts'
 import { createStripe } from '../../payments/stripe.ts'
 import { createWechat } from '../../payments/wechat.ts'
@@ -65,7 +65,7 @@ async function openOrder(
   const service = new PaymentService(paymentDepsOf(db, counted, wallet))
   const input = { account, method: method.name, product: null, amount: '10', clientKey: null, by: 'test' }
   const { order } = await service.createOrder(input)
-  const deliver = (): Promise<NoticeAnswer> =>
+  const deliver = (): Promise<NoticeResponse> =>
     service.receiveNotice(method.name, receivedNotice(provider.notice(order.id)))
   return {
     db,
@@ -75,8 +75,8 @@ async function openOrder(
     wallet,
     reads: () => reads,
     async notify(times = 1) {
-      const answers = await Promise.all(Array.from({ length: times }, deliver))
-      return new Set(answers.map(({ status }) => status))
+      const responses = await Promise.all(Array.from({ length: times }, deliver))
+      return new Set(responses.map(({ status }) => status))
     },
   }
 }

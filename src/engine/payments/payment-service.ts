@@ -9,7 +9,7 @@ import { errorMessage } from '../../lib/error-message.ts'
 import { deleteUnpaidOrders, dueOrders, type Order } from '../../payments/payment-orders.ts'
 import type {
   MethodName,
-  NoticeAnswer,
+  NoticeResponse,
   PaymentMethod,
   ReceivedNotice,
 } from '../../payments/payment-method.ts'
@@ -92,7 +92,7 @@ export interface PaymentServices {
   /** undefined: the method is not configured. */
   currencyOf(method: MethodName): Promise<string | undefined>
   /** Throws 404 for a method that is not configured. */
-  receiveNotice(method: string, notice: ReceivedNotice): Promise<NoticeAnswer>
+  receiveNotice(method: string, notice: ReceivedNotice): Promise<NoticeResponse>
 }
 
 const checkMethodsEveryMs = 600_000
@@ -242,7 +242,7 @@ export class PaymentService implements PaymentServices {
     return Promise.resolve(this.#deps.methods.get(method)?.currency)
   }
 
-  receiveNotice(method: string, notice: ReceivedNotice): Promise<NoticeAnswer> {
+  receiveNotice(method: string, notice: ReceivedNotice): Promise<NoticeResponse> {
     return this.#receiver.receive(method, notice)
   }
 

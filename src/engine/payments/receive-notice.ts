@@ -11,7 +11,7 @@ import {
   ForgedNoticeError,
   ProviderError,
   type MethodName,
-  type NoticeAnswer,
+  type NoticeResponse,
   type NoticeOutcome,
   type Notices,
   type NoticeSubject,
@@ -51,12 +51,12 @@ export class NoticeReceiver {
   }
 
   /** Throws 404 for a method that is not configured or has no notices. */
-  async receive(name: string, notice: ReceivedNotice): Promise<NoticeAnswer> {
+  async receive(name: string, notice: ReceivedNotice): Promise<NoticeResponse> {
     const method = requireMethod(this.#deps, name)
     const { notices } = method
     if (notices?.httpMethods.includes(notice.method) !== true) throw apiError('not_found')
     const outcome = await this.#handle(method.name, notices, notice)
-    return notices.answer(outcome)
+    return notices.responseTo(outcome)
   }
 
   async #handle(method: MethodName, notices: Notices, notice: ReceivedNotice): Promise<NoticeOutcome> {

@@ -163,7 +163,10 @@ const creditNoteFirst = () =>
     message: 'This payment is invoiced. Issue the credit note and reverse the invoice first.',
   })
 
-/** Throws 404, 409 if it was decided before, its method is no longer configured or what goes back is invoiced. Resolves with what became of it. */
+/**
+ * Throws 404, 409 if it was decided before, its method is no longer configured or what goes back is invoiced. Resolves with
+ * what became of it.
+ */
 export async function approveRefund(deps: PaymentDeps, id: string, by: string): Promise<Refund> {
   const refund = await requireRefund(deps, id)
   methodOf(deps, await requireOrder(deps, refund.orderId))

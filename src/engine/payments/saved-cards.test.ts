@@ -20,10 +20,10 @@ const hour = 3_600_000
 describe('Saved cards', () => {
   test('removing the card – switches off and detaches it, also after Stripe was away', async (t) => {
     const open = await openLow(t)
-    open.stripe.lostAnswers = 4
+    open.stripe.lostResponses = 4
     await assert.rejects(open.service.removeCard(account, 'person:one'), { code: 'payment_unavailable' })
     assert.equal((await read(open)).state, 'off')
-    open.stripe.lostAnswers = 0
+    open.stripe.lostResponses = 0
     await open.service.removeCard(account, 'person:one')
     assert.equal((await read(open)).cardId, null)
     assert.equal(open.stripe.state.detached.length, 1)

@@ -65,7 +65,7 @@ export async function settleOrder(deps: SettleDeps, settlement: Settlement): Pro
     if (known !== undefined) {
       await enterCredits(deps, known)
       if (known.orderId === facts.order) return 'known'
-      // An operator who enters a transfer again is told so; only what a provider says is listed.
+      // An operator who enters a transfer again gets an error; only what a provider says is listed.
       return method === 'bank' ? 'mismatch' : list(deps, settlement, undefined, 'mismatch')
     }
     if (order === undefined) return 'foreign'

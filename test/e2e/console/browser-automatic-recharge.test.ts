@@ -41,7 +41,7 @@ async function agree(page: Page): Promise<void> {
   assert.ok(await button.isDisabled())
   const consent = section.getByLabel(/I agree .* charges my saved card ¥20\.00, .* at most ¥50\.00/)
   await consent.check()
-  // Whoever agreed to other amounts has not agreed to these.
+  // An agreement to other amounts is none to these.
   await section.getByLabel('At most per month').fill('60')
   assert.ok(await button.isDisabled())
   await section.getByLabel('At most per month').fill('50')

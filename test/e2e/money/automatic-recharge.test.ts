@@ -92,12 +92,12 @@ describe('Automatic recharge', () => {
 
   for (const [name, isCharged] of [
     ['before the charge', false],
-    ['before its answer', true],
+    ['before its response', true],
   ] as const)
     test(`kill -9 ${name} – the next start makes exactly one charge`, async () => {
       const customer = await customerWithCard(`kill-${isCharged}@example.com`)
       await turnOn(customer, '9.99')
-      if (isCharged) stripe.lostAnswers = 1000
+      if (isCharged) stripe.lostResponses = 1000
       else stripe.faults = { create: 'unreachable' }
       const before = stripe.calls.length
       await spend(customer)
@@ -107,7 +107,7 @@ describe('Automatic recharge', () => {
         ),
       )
       await server.kill()
-      stripe.lostAnswers = 0
+      stripe.lostResponses = 0
       stripe.faults = {}
       await server.restart()
       const orders = await paidOnce(customer)

@@ -2,8 +2,8 @@
 /** What providers’ lists and notices say, compared with what is here: refunds made there, currencies, days. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { PaymentOrder } from '../../../src/http/api/payment-orders.ts'
 import { expectError, expectResponse, type List } from '../../support/client/admin-api.ts'
+import { PaymentSteps } from '../../support/payments/payment-steps.ts'
 import { deliverNotice } from '../../support/payments/scripted-provider.ts'
 import { settingsOf } from '../../support/payments/providers.ts'
 import { StripeServer } from '../../support/payments/stripe-server.ts'
@@ -19,31 +19,34 @@ before(async () => {
   await expectResponse(server, 201, ['POST', '/payment-rates', rate])
 })
 
+const steps = new PaymentSteps(server)
+
+async function listedRefunds() {
+  const path = '/payments/differences?kind=refund_there_only'
+  return (await expectResponse<List>(server, 200, ['GET', path])).data
+}
+
+const decide = (difference: Readonly<Record<string, unknown>> | undefined, decision: object) =>
+  expectResponse(server, 200, [
+    'POST',
+    `/payments/differences/${String(difference?.['id'])}/resolve`,
+    decision,
+  ])
+
 describe('Comparisons with providers', () => {
   test('Refund at the provider – is listed by its notice as it is read, and decided at once', async () => {
     const account = await server.account()
-    const path = `/accounts/${account.id}/orders`
-    const order = await expectResponse<PaymentOrder>(server, 201, [
-      'POST',
-      path,
-      { method: 'stripe', amount: '10' },
-    ])
-    provider.pay(order.id)
-    await deliverNotice(server.url, 'stripe', provider.notice(order.id))
+    const order = await steps.paidOrder(provider, account)
     const reference = provider.refundElsewhere(order.id, 941n)
     const failed = provider.refundElsewhere(order.id, 1n)
     Object.assign(provider.state.refunds.at(-1) ?? {}, { status: 'failed' })
     for (const name of [reference, failed])
       await deliverNotice(server.url, 'stripe', provider.refundNotice(name))
-    const listed = await expectResponse<List>(server, 200, [
-      'GET',
-      '/payments/differences?kind=refund_there_only',
-    ])
-    const difference = listed.data.find((each) => each['transaction'] === reference)
+    const listed = await listedRefunds()
+    const difference = listed.find((each) => each['transaction'] === reference)
     assert.equal(difference?.['amount'], '9.41')
-    assert.ok(!listed.data.some((each) => each['transaction'] === failed))
-    const resolve = `/payments/differences/${String(difference['id'])}/resolve`
-    await expectResponse(server, 200, ['POST', resolve, { action: 'refund_row', reason: 'made at Stripe' }])
+    assert.ok(!listed.some((each) => each['transaction'] === failed))
+    await decide(difference, { action: 'refund_row', reason: 'made at Stripe' })
     assert.equal(await account.balance(), '0')
   })
 
@@ -53,9 +56,7 @@ describe('Comparisons with providers', () => {
   ] as const)
     test(`Refund at the provider – ${title}`, async () => {
       const account = await server.account()
-      const path = `/accounts/${account.id}/orders`
-      const input = { method: 'stripe', amount: '10' }
-      const order = await expectResponse<PaymentOrder>(server, 201, ['POST', path, input])
+      const order = await steps.order(provider, account)
       provider.pay(order.id)
       const reference = provider.refundElsewhere(order.id, amountMinor)
       const notices = [provider.notice(order.id), provider.refundNotice(reference)]
@@ -65,11 +66,8 @@ describe('Comparisons with providers', () => {
       const day = new Date().toISOString().slice(0, 10)
       const body = { method: 'stripe', from: day, to: day }
       await expectResponse(server, 200, ['POST', '/payments/reconcile', body])
-      const listed = await expectResponse<List>(server, 200, [
-        'GET',
-        '/payments/differences?kind=refund_there_only',
-      ])
-      const difference = listed.data.find((each) => each['transaction'] === reference)
+      const listed = await listedRefunds()
+      const difference = listed.find((each) => each['transaction'] === reference)
       const { amount, order: of, account: whose } = difference ?? {}
       assert.deepEqual([of, whose, amount], [order.id, account.id, amountMinor === 941n ? '9.41' : '10.00'])
       const resolve = `/payments/differences/${String(difference?.['id'])}/resolve`
@@ -83,11 +81,7 @@ describe('Comparisons with providers', () => {
     const reconcile = () =>
       expectResponse(server, 200, ['POST', '/payments/reconcile', { method: 'stripe', from: day, to: day }])
     const before = await reconcile()
-    const order = await expectResponse<PaymentOrder>(server, 201, [
-      'POST',
-      `/accounts/${account.id}/orders`,
-      { method: 'stripe', amount: '10' },
-    ])
+    const order = await steps.order(provider, account)
     const transaction = provider.pay(order.id, { amountMinor: 1000n, currency: 'JPY' })
     const found = await reconcile()
     assert.equal(found['payments_amount'], before['payments_amount'])

@@ -146,7 +146,7 @@ for (const provider of providers) {
       assert.equal((await read(order)).state, 'pending')
     })
 
-    test('provider that does not answer – ends no order: it is paid later', async () => {
+    test('provider that does not respond – ends no order: it is paid later', async () => {
       const account = await server.account()
       const order = await orderWith(provider, account)
       provider.faults = { query: 'server-error' }

@@ -139,7 +139,7 @@ const noticeCases: MethodCases = {
 
   'each outcome of a notice has a response that the provider understands': async ({ contract, method }) => {
     for (const outcome of ['accepted', 'retry', 'forged'] as const) {
-      const response = method.notices?.answer(outcome)
+      const response = method.notices?.responseTo(outcome)
       assert.equal(response?.status, contract.noticeResponses[outcome].status, outcome)
       assert.match(response?.body ?? '', contract.noticeResponses[outcome].body, outcome)
     }

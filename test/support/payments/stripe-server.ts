@@ -21,7 +21,7 @@ export const webhookSecret = 'whsec_test_secret'
 export class StripeServer implements ScriptedProvider {
   readonly method = 'stripe'
   /** How many of the next calls are carried out without a response. */
-  lostAnswers = 0
+  lostResponses = 0
   readonly calls: StripeCall[] = []
   readonly api: StripeApi
   readonly state: StripeState
@@ -170,8 +170,8 @@ export class StripeServer implements ScriptedProvider {
 
   #isLost({ method, path }: StripeCall): boolean {
     if (this.faults.refund === 'timeout' && method === 'POST' && path === '/v1/refunds') return true
-    this.lostAnswers -= 1
-    return this.lostAnswers >= 0
+    this.lostResponses -= 1
+    return this.lostResponses >= 0
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
