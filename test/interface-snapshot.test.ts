@@ -1,12 +1,12 @@
 // @backend sqlite – compares interfaces, and the schema of both stores
 /**
  * The interfaces that callers, operators, scripts and data of earlier releases rely on, compared with
- * `interface-snapshot.json`: endpoints and their schemas, the schemas of both databases, journal rows, metrics, headers,
- * error codes, environment variables, commands and flags. Prose (descriptions, summaries, messages) is left out.
- * After an intended change, run `UPDATE_SNAPSHOT=1 node test/run.ts interface-snapshot` and commit the difference.
+ * the files of `test/interface-snapshot/`: endpoints and their schemas, the schemas of both databases, journal rows,
+ * metrics, headers, error codes, settings, commands and flags. Prose (descriptions, summaries, messages) is left out.
+ * After an intended change, run `UPDATE_SNAPSHOT=1 npm test -- interface-snapshot` and commit the difference.
  */
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test } from 'node:test'
@@ -18,44 +18,12 @@ import { apiError } from '../src/errors.ts'
 import { decodeEvents, encodeEvents } from '../src/ledger/journal.ts'
 import { settings } from '../src/config.ts'
 import { endpoints } from '../src/http/console/endpoints.ts'
+import { compareWithSnapshot, type Json } from './support/interface-snapshot.ts'
 import { readCommands } from './support/command-line-parser.ts'
 import { sharedTestServer } from './support/server/test-server.ts'
 import { isTest, readSources } from './support/source-files.ts'
 
-type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
-
-const snapshotPath = new URL('interface-snapshot.json', import.meta.url)
-const snapshot: Record<string, Json> = existsSync(snapshotPath)
-  ? (JSON.parse(readFileSync(snapshotPath, 'utf8')) as Record<string, Json>)
-  : {}
-const isUpdate = process.env['UPDATE_SNAPSHOT'] === '1'
-
 const product = readSources().filter((file) => file.path.startsWith('src/') && !isTest(file))
-
-/** Compares one part with the snapshot, or replaces it when `UPDATE_SNAPSHOT=1`. */
-function compare(part: string, actual: unknown): void {
-  const now = JSON.parse(JSON.stringify(actual)) as Json
-  if (isUpdate) {
-    snapshot[part] = now
-    writeFileSync(snapshotPath, `${render(snapshot)}\n`)
-  }
-  assert.deepEqual(now, snapshot[part], `${part} differs from test/interface-snapshot.json`)
-}
-
-/** JSON with one line for each entry of a part, so that a difference shows what has changed. */
-function render(value: Json, depth = 0): string {
-  if (value === null || typeof value !== 'object' || depth === 3) return JSON.stringify(value)
-  const indent = ' '.repeat(depth + 1)
-  const lines = Array.isArray(value)
-    ? value.map((each) => indent + JSON.stringify(each))
-    : Object.entries(value).map(
-        ([name, each]) => `${indent}${JSON.stringify(name)}: ${render(each, depth + 1)}`,
-      )
-  const [open, close] = Array.isArray(value) ? '[]' : '{}'
-  return lines.length === 0
-    ? `${open}${close}`
-    : `${open}\n${lines.join(',\n')}\n${' '.repeat(depth)}${close}`
-}
 
 const prose = new Set(['description', 'summary', 'info', 'example', 'examples'])
 
@@ -128,46 +96,46 @@ const journalRows = [
 
 const server = await sharedTestServer()
 
-describe('interface snapshot', () => {
-  test('openapi.json – is unchanged, prose aside', async () => {
+describe('Interface snapshot', () => {
+  test('The OpenAPI document is unchanged, prose aside', async () => {
     const document = (await (await fetch(`${server.url}/openapi.json`)).json()) as Json
-    compare('openapi', withoutProse(document))
+    compareWithSnapshot('endpoints', 'openapi', withoutProse(document))
   })
 
-  test('console API – endpoints and their shapes are unchanged', () => {
-    compare('console', consoleEndpoints())
+  test('The endpoints of the console API and their schemas are unchanged', () => {
+    compareWithSnapshot('endpoints', 'console', consoleEndpoints())
   })
 
-  test('routes – every path in the code is unchanged', () => {
-    compare(
-      'routes',
+  test('The paths in the code are unchanged', () => {
+    compareWithSnapshot(
+      'endpoints', 'routes',
       literals(
         /['"`]((?:\/v1|\/api|\/console|\/status|\/healthz|\/readyz|\/metrics|\/openapi)[\w/.:*-]*)['"`]/g,
       ),
     )
   })
 
-  test('SQLite schema – is unchanged', () => {
+  test('The schema of SQLite is unchanged', () => {
     const database = new DatabaseSync(join(server.dataDir, 'sluice.db'), { readOnly: true })
     try {
       const rows = database.prepare('select type, name, sql from sqlite_master order by type, name').all()
-      compare('sqlite', rows)
+      compareWithSnapshot('schema', 'sqlite', rows)
     } finally {
       database.close()
     }
   })
 
-  test('data directory – file names are unchanged', () => {
-    compare('files', readdirSync(server.dataDir).toSorted())
+  test('The names of files in the data directory are unchanged', () => {
+    compareWithSnapshot('schema', 'files', readdirSync(server.dataDir).toSorted())
   })
 
-  test('PostgreSQL schema – is unchanged', { skip: postgresSkipReason }, async () => {
+  test('The schema of PostgreSQL is unchanged', { skip: postgresSkipReason }, async () => {
     const postgres = await startPostgres()
     const client = new Client({ connectionString: await postgres.createMigratedDatabase() })
     try {
       await client.connect()
       const rows = async (text: string): Promise<unknown[]> => (await client.query(text)).rows as unknown[]
-      compare('postgres', {
+      compareWithSnapshot('schema', 'postgres', {
         columns: await rows(
           `select table_name || '.' || column_name as name, data_type as type, is_nullable as nullable, column_default as default
            from information_schema.columns where table_schema = 'public' order by 1`,
@@ -189,35 +157,36 @@ describe('interface snapshot', () => {
     }
   })
 
-  test('journal – rows of earlier releases are read and written alike', () => {
+  test('Journal rows of earlier releases are read and written alike', () => {
     for (const row of journalRows) assert.equal(encodeEvents(decodeEvents(row)), row)
-    compare(
-      'journal',
+    compareWithSnapshot(
+      'journal', 'rows',
       journalRows.map((row) => decodeEvents(row).map((event) => JSON.parse(encodeEvents([event])) as Json)),
     )
   })
 
-  test('metrics – names and types are unchanged', async () => {
+  test('The names and types of metrics are unchanged', async () => {
     const text = await (await fetch(`${server.url}/metrics`)).text()
     const types = Array.from(text.matchAll(/^# TYPE (sluice_\S+ \S+)$/gm), ([, type = '']) => type)
-    compare('metrics', { types: types.toSorted(), names: literals(/['"`](sluice_\w+)['"`]/g) })
+    compareWithSnapshot('metrics', 'types', types.toSorted())
+    compareWithSnapshot('metrics', 'names', literals(/['"`](sluice_\w+)['"`]/g))
   })
 
-  test('headers – names are unchanged', () => {
-    compare(
-      'headers',
+  test('The names of headers are unchanged', () => {
+    compareWithSnapshot(
+      'headers', 'names',
       literals(
         /['"`]((?:x-(?!slu)[a-z]|x-sluice|idempotent-|idempotency-|request-id|retry-after)[a-z-]*)['"`]/g,
       ),
     )
   })
 
-  test('error codes – code, status and type are unchanged', () => {
+  test('Error codes, their status and type are unchanged', () => {
     const text = product.find(({ path }) => path === 'src/errors.ts')?.uncommented ?? ''
     const codes = Array.from(text.matchAll(/^ {2}(\w+): \[\s*\d{3},/gm), ([, code = '']) => code)
     assert.ok(codes.length > 20)
-    compare(
-      'errors',
+    compareWithSnapshot(
+      'errors', 'codes',
       Object.fromEntries(
         codes.toSorted().map((code) => {
           const error = apiError(code as Parameters<typeof apiError>[0])
@@ -227,16 +196,16 @@ describe('interface snapshot', () => {
     )
   })
 
-  test('environment variables – names are unchanged', () => {
-    compare(
-      'environment',
+  test('The names of settings are unchanged', () => {
+    compareWithSnapshot(
+      'settings', 'environment',
       Object.values(settings)
         .map(({ env }) => env)
         .toSorted(),
     )
   })
 
-  test('command line – commands, arguments and flags are unchanged', async () => {
-    compare('commands', await commandLine())
+  test('Commands, their arguments and flags are unchanged', async () => {
+    compareWithSnapshot('commands', 'commands', await commandLine())
   })
 })

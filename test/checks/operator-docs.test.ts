@@ -5,13 +5,14 @@ import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 import { version } from '../../src/lib/version.ts'
 import { assertSettings } from '../support/deploy/setting-names.ts'
+import { readSnapshot } from '../support/interface-snapshot.ts'
 import { readText, root } from '../support/source-files.ts'
 
 /** Variables of clients and tests. */
 const otherVariables = new Set(['SLUICE_KEY', 'RECORDINGS_DIR'])
 
 describe('Operator documentation', () => {
-  test('Pages – name only existing settings and commands, and no dead links', () => {
+  test('Pages name only existing settings and commands, and link only to what exists', () => {
     const groups = [...readText('src/main.ts').matchAll(/^ {2}'?([\w-]+)'?: \(\) => import\(/gm)].map(
       ([, name]) => name,
     )
@@ -37,7 +38,7 @@ describe('Operator documentation', () => {
     }
   })
 
-  test('Installation – names the packages and images of this release', () => {
+  test('The page about installation names the packages and images of this release', () => {
     const named = [
       ...readText('docs/operations/installation.md').matchAll(/\bsluice(?:-chart)?[-:](\d[\d.]*\d)/g),
     ]
@@ -45,7 +46,7 @@ describe('Operator documentation', () => {
     assert.deepEqual([...new Set(named.map(([, each]) => each))], [version])
   })
 
-  test('Pages by goal – name screens and buttons as the console does', () => {
+  test('Pages by goal name screens and buttons as the console does', () => {
     const languages = [
       { pages: 'docs/goals/*.md', locale: 'en', name: /(?<!\*)\*([A-Z][^*\n]+)\*(?!\*)/g },
       { pages: 'docs/zh-cn/goals/*.md', locale: 'zh-cn', name: /“([^”]+)”/g },
@@ -62,16 +63,12 @@ describe('Operator documentation', () => {
     }
   })
 
-  test('Pages – name only existing metrics', () => {
-    const { metrics } = JSON.parse(readText('test/interface-snapshot.json')) as {
-      metrics: { names: string[] }
-    }
+  test('Pages name only existing metrics', () => {
+    const names = readSnapshot('metrics')['names'] as readonly string[]
     const pages = globSync('docs/{*,operations/*}.md', { cwd: root })
     const named = pages.flatMap((page) => [...readText(page).matchAll(/\bsluice_\w+/g)].map(([name]) => name))
     assert.ok(named.length > 20)
-    const unknown = named.filter(
-      (name) => !metrics.names.includes(name.replace(/_(?:bucket|count|sum)$/, '')),
-    )
+    const unknown = named.filter((name) => !names.includes(name.replace(/_(?:bucket|count|sum)$/, '')))
     assert.deepEqual(unknown, [])
   })
 })

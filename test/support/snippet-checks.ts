@@ -10,6 +10,7 @@ import { parse as parseYaml } from 'yaml'
 import { adminEndpoints } from '../../src/http/admin/endpoints.ts'
 import { createCommandLineParser } from './command-line-parser.ts'
 import { settingNames } from './deploy/setting-names.ts'
+import { readSnapshot, type Json } from './interface-snapshot.ts'
 import { readShellCommands, type ShellCommand } from './shell-commands.ts'
 import type { Snippet } from './snippets.ts'
 import { readText } from './source-files.ts'
@@ -25,8 +26,8 @@ const wrappers: readonly (readonly [prefix: string, ownArguments: number])[] = [
 const otherVariables = /^(ANTHROPIC_|OPENAI_|SLUICE_KEY$|NODE_ENV$|RAG_|ENABLE_)/
 
 const { scripts } = JSON.parse(readText('package.json')) as { scripts: Record<string, string> }
-const { openapi } = JSON.parse(readText('test/interface-snapshot.json')) as {
-  openapi: { paths: Record<string, Record<string, unknown>> }
+const openapi = readSnapshot('endpoints')['openapi'] as {
+  paths: Record<string, Record<string, Json>>
 }
 const parseCommandLine = await createCommandLineParser()
 
