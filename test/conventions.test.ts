@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { describe, test } from 'node:test'
 
 import { renderConfigurationPage } from '../src/config.ts'
+import { findUncalledEndpoints } from './support/client/route-coverage.ts'
 import { backendOf, suiteOf } from './support/runner/test-headers.ts'
 import { retiredFiles, retiredNames } from './support/retired-names.ts'
 import { assertNone, findPlaces, isTest, readSources, root } from './support/source-files.ts'
@@ -134,6 +135,13 @@ describe('tests', () => {
       invalid.map(({ path }) => path),
       'Begin the file with a valid `// @backend` line (see test/support/runner/test-headers.ts):',
     )
+  })
+
+  test('Every endpoint of the admin API is called by a test', () => {
+    const callers = sources.filter(
+      ({ path }) => path.startsWith('test/') || (path.startsWith('src/http/') && path.endsWith('.test.ts')),
+    )
+    assertNone(findUncalledEndpoints(callers), 'Call it in an end-to-end test of its resource:')
   })
 
   test('suites – a file that is not in the short suite says why', () => {

@@ -7,6 +7,7 @@ import { accountEndpoints } from '../../../src/http/console/account/account.ts'
 import { chatRequest, type Account } from '../../support/server/account.ts'
 import { signUpCustomer } from '../../support/console/console-session.ts'
 import { openBrowser, browserSkipReason, sharedBrowserServer } from '../../support/console/browser.ts'
+import { publicPages } from '../../support/console/console-pages.ts'
 import { openAsOperator } from '../../support/console/console-steps.ts'
 import { inTwoBrowsers, checkPage, checkAllViews, setView } from '../../support/console/page-checks.ts'
 import { respondWithError, respondWith } from '../../support/upstream/scripted-responses.ts'
@@ -63,19 +64,15 @@ before(async () => {
 
 describe('Pages in a browser', () => {
   test(
-    'Pages before sign-in – have no accessibility violations and no clipped texts',
+    'Pages before sign-in have no accessibility violations and no clipped texts',
     { skip: browserSkipReason },
     async (t) => {
       const browser = await openBrowser(t, testServer().url)
       await browser.open('/sign-in')
       const problems: string[] = []
       for (const path of [
-        '/sign-in',
-        '/sign-up',
-        '/reset-password',
-        '/set-up',
+        ...publicPages,
         '/set-up#token',
-        '/verify-email',
         '/verify-email#no-such-token',
         '/reset-password#token',
         '/no-such-page',
@@ -87,7 +84,7 @@ describe('Pages in a browser', () => {
   )
 
   test(
-    'Operator pages – have no accessibility violations and no clipped texts',
+    'Operator pages have no accessibility violations and no clipped texts',
     { skip: browserSkipReason },
     async (t) => {
       assert.ok(customer)

@@ -82,7 +82,7 @@ async function waitForAvailability(
 }
 
 describe('Incidents and availability', () => {
-  test('Outage under traffic – opens one incident within half a minute and closes it on recovery', async () => {
+  test('An outage under traffic opens one incident within half a minute, closed on recovery', async () => {
     const upstream = await server.upstream(respondWithError(503))
     await server.model('failing', { upstreams: [upstream] })
     await server.model('healthy', { upstreams: [await server.upstream(respondWith('Hello!'))] })
@@ -106,7 +106,7 @@ describe('Incidents and availability', () => {
     assert.deepEqual(await listIncidents('healthy'), [])
   })
 
-  test('Caller errors, empty balances and rate limits – do not count for availability', async () => {
+  test('Caller errors, empty balances and rate limits do not count for availability', async () => {
     const upstream = await server.upstream(respondWith('Hello!'))
     await server.model('fair', { upstreams: [upstream] })
     const account = await server.account({ balance: '¥1' })
@@ -132,11 +132,15 @@ describe('Incidents and availability', () => {
     assert.deepEqual(await listIncidents('fair'), [])
   })
 
-  test('Availability – is answered ÷ received per day and minute, compared with the objective', async () => {
+  test('Availability is answered ÷ received per day and minute, compared with the objective', async () => {
     const upstream = await server.upstream(respondWith('Hello!'))
     await server.model('measured/one', { upstreams: [upstream] })
     const objective = { model: 'measured/one', objective_percent: 60 }
     assert.deepEqual(await server.admin('PUT', '/objectives', objective), objective)
+    assert.deepEqual((await server.admin<{ data: object[] }>('GET', '/objectives')).data, [
+      { model: null, objective_percent: 99.9 },
+      objective,
+    ])
     const account = await server.account({ balance: '¥1' })
     for (let sent = 0; sent < 8; sent += 1) {
       if (sent % 4 === 3) upstream.next(respondWithError(502))
@@ -162,7 +166,7 @@ describe('Incidents and availability', () => {
     assert.equal(invalid.status, 400)
   })
 
-  test('Manual incident – is opened, updated, resolved and reopened', async () => {
+  test('A manual incident is opened, updated, resolved and reopened', async () => {
     const fields = { title: 'Maintenance', models: ['fair'], severity: 'major', message: 'We begin.' }
     const created = await server.admin<Incident>('POST', '/incidents', { ...fields, public: false })
     assert.deepEqual([created.automatic, created.public, created.status], [false, false, 'investigating'])
@@ -195,7 +199,7 @@ describe('Incidents and availability', () => {
     }
   })
 
-  test('Incident list – has every incident once over its pages', async () => {
+  test('The list of incidents has every incident once over its pages', async () => {
     for (const title of ['one', 'two', 'three'])
       await server.admin('POST', '/incidents', { title, models: ['paged'] })
     const seen: string[] = []
@@ -210,7 +214,7 @@ describe('Incidents and availability', () => {
     assert.equal((await listIncidents('paged', 'limit=1000')).length, 3)
   })
 
-  test('Open incident – survives kill -9 without a duplicate and is closed after the restart', async () => {
+  test('An open incident survives kill -9 without a duplicate and is closed after the restart', async () => {
     const upstream = await server.upstream(respondWithError(500))
     await server.model('crashed', { upstreams: [upstream] })
     const account = await server.account({ balance: '¥1' })

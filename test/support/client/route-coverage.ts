@@ -1,108 +1,39 @@
-import { adminExports } from '../../../src/http/admin/endpoints.ts'
+/** Which endpoints of the admin API no test calls: read from the code of the tests and the OpenAPI document. */
+import { readSnapshot } from '../interface-snapshot.ts'
+import type { SourceFile } from '../source-files.ts'
 
-/** Admin endpoints that test/e2e/admin/admin-api.test.ts does not call, and the test file that covers each. */
-export const coveredElsewhere: Readonly<Record<string, string>> = {
-  'GET /nodes': 'test/cluster/lost-nodes.test.ts',
-  'POST /nodes/x/retire': 'test/cluster/lost-nodes.test.ts',
-  ...Object.fromEntries(
-    adminExports.map(({ path }) => [
-      `GET ${path.replace('{id}', 'x')}.csv`,
-      'test/e2e/admin/csv-exports.test.ts',
-    ]),
-  ),
-  'GET /notices': 'test/e2e/notifications/notifications.test.ts',
-  'POST /notices/read': 'src/http/admin/notifications/notifications.test.ts',
-  'GET /notice-preferences': 'src/http/admin/notifications/notifications.test.ts',
-  'PATCH /notice-preferences': 'src/http/admin/notifications/notifications.test.ts',
-  'GET /accounts/x/notice-preferences': 'src/http/admin/notifications/notifications.test.ts',
-  'PATCH /accounts/x/notice-preferences': 'src/http/admin/notifications/notifications.test.ts',
-  'POST /promotions': 'test/e2e/money/promotions.test.ts',
-  'GET /promotions': 'test/e2e/money/promotions.test.ts',
-  'GET /promotions/x': 'test/e2e/money/promotions.test.ts',
-  'PATCH /promotions/x': 'test/e2e/money/promotions.test.ts',
-  'POST /accounts/x/vouchers': 'test/e2e/money/vouchers-and-refunds.test.ts',
-  'POST /vouchers/x/revoke': 'test/e2e/money/vouchers-and-refunds.test.ts',
-  'GET /accounts/x/auto-recharge': 'test/e2e/money/automatic-recharge.test.ts',
-  'DELETE /accounts/x/auto-recharge': 'test/e2e/money/automatic-recharge.test.ts',
-  'GET /payment-methods': 'test/e2e/money/payments.test.ts',
-  'POST /accounts/x/orders': 'test/e2e/money/payments.test.ts',
-  'GET /orders': 'test/e2e/money/payment-decisions.test.ts',
-  'GET /orders/x': 'test/e2e/money/payments.test.ts',
-  'POST /orders/x/check': 'test/e2e/money/payments.test.ts',
-  'POST /orders/x/cancel': 'test/e2e/money/payments.test.ts',
-  'POST /orders/x/confirm': 'test/e2e/money/bank-transfers.test.ts',
-  'POST /orders/x/refunds': 'test/e2e/money/payments.test.ts',
-  'GET /refunds': 'test/e2e/money/bank-transfers.test.ts',
-  'GET /refunds/x': 'test/e2e/money/payment-decisions.test.ts',
-  'POST /refunds/x/approve': 'test/e2e/money/payment-decisions.test.ts',
-  'POST /refunds/x/refuse': 'test/e2e/money/payment-decisions.test.ts',
-  'POST /refunds/x/done': 'test/e2e/money/bank-transfers.test.ts',
-  'GET /orders/x/receipt': 'test/e2e/money/receipts.test.ts',
-  'GET /orders/x/receipt.pdf': 'test/e2e/money/receipts.test.ts',
-  'GET /invoices': 'test/e2e/money/invoices.test.ts',
-  'GET /invoices/x': 'test/e2e/money/invoices.test.ts',
-  'GET /invoices/x/file': 'test/e2e/money/invoices.test.ts',
-  'POST /invoices/x/issue': 'test/e2e/money/invoices.test.ts',
-  'POST /invoices/x/refuse': 'test/e2e/money/invoices.test.ts',
-  'POST /invoices/x/reverse': 'test/e2e/money/invoices.test.ts',
-  'POST /payment-rates': 'test/e2e/money/payment-decisions.test.ts',
-  'GET /payment-rates': 'test/e2e/money/payment-decisions.test.ts',
-  'GET /payments/revenue': 'test/e2e/money/payment-revenue.test.ts',
-  'POST /payments/bank-rows': 'test/e2e/money/bank-lists.test.ts',
-  'POST /payments/reconcile': 'test/e2e/money/payments.test.ts',
-  'GET /payments/runs': 'test/e2e/money/payment-decisions.test.ts',
-  'GET /payments/differences': 'test/e2e/money/payments.test.ts',
-  'POST /payments/differences/x/resolve': 'test/e2e/money/payment-decisions.test.ts',
-  'GET /referrals': 'test/e2e/money/referrals.test.ts',
-  'POST /referrals/x/refuse': 'test/e2e/money/referrals.test.ts',
-  'POST /requests/x/refund': 'test/e2e/money/vouchers-and-refunds.test.ts',
-  'GET /channels': 'test/e2e/notifications/delivery.test.ts',
-  'POST /channels': 'test/e2e/notifications/delivery.test.ts',
-  'GET /channels/x': 'test/e2e/notifications/delivery.test.ts',
-  'PATCH /channels/x': 'test/e2e/notifications/delivery.test.ts',
-  'DELETE /channels/x': 'test/e2e/notifications/delivery.test.ts',
-  'POST /channels/x/test': 'test/e2e/notifications/delivery.test.ts',
-  'GET /incidents': 'test/e2e/status/incidents.test.ts',
-  'GET /incidents/x': 'test/e2e/status/incidents.test.ts',
-  'POST /incidents': 'test/e2e/status/incidents.test.ts',
-  'PATCH /incidents/x': 'test/e2e/status/incidents.test.ts',
-  'GET /availability': 'test/e2e/status/incidents.test.ts',
-  'GET /objectives': 'test/e2e/status/incidents.test.ts',
-  'PUT /objectives': 'test/e2e/status/incidents.test.ts',
-  'GET /addresses': 'test/e2e/status/status-page.test.ts',
-  'POST /upstreams/x/fetch-models': 'test/e2e/providers/upstream-proxies.test.ts',
-  'POST /upstreams/x/reset-maximum': 'test/e2e/routing/route-maximums.test.ts',
-  'GET /people': 'test/e2e/console/user-management.test.ts',
-  'PATCH /people/x': 'test/e2e/console/user-management.test.ts',
-  'POST /people/x/access-link': 'test/e2e/console/user-management.test.ts',
-  'POST /accounts/x/access-link': 'test/e2e/console/user-management.test.ts',
-  'POST /operators/link': 'test/e2e/console/user-management.test.ts',
-  'GET /dashboard': 'test/e2e/console/operator.test.ts',
-  'GET /failures': 'test/e2e/console/operator.test.ts',
-  'GET /search': 'test/e2e/console/operator.test.ts',
-  'GET /settings': 'test/e2e/console/operator.test.ts',
-  'GET /branding': 'test/e2e/public-pages/branding.test.ts',
-  'PUT /branding': 'test/e2e/public-pages/branding.test.ts',
-  'GET /limit-requests': 'test/e2e/console/operator.test.ts',
-  'POST /limit-requests/x': 'test/e2e/console/operator.test.ts',
-  'GET /announcements': 'test/e2e/console/operator.test.ts',
-  'POST /announcements': 'test/e2e/console/operator.test.ts',
-  'PATCH /announcements/x': 'test/e2e/console/operator.test.ts',
-  'DELETE /announcements/x': 'test/e2e/console/operator.test.ts',
-  'GET /invites': 'test/e2e/console/user-management.test.ts',
-  'POST /invites': 'test/e2e/console/user-management.test.ts',
-  'DELETE /invites/x': 'test/e2e/console/user-management.test.ts',
-  'GET /upstreams/health': 'test/e2e/routing/circuit-breaking.test.ts',
-  'GET /upstreams/x/credentials': 'test/e2e/routing/upstream-credentials.test.ts',
-  'POST /upstreams/x/credentials': 'test/e2e/routing/upstream-credentials.test.ts',
-  'PATCH /upstreams/x/credentials/x': 'test/e2e/routing/upstream-credentials.test.ts',
-  'DELETE /upstreams/x/credentials/x': 'test/e2e/routing/upstream-credentials.test.ts',
-  'GET /backups': 'test/e2e/operations/backup-api.test.ts',
-  'POST /backups': 'test/e2e/operations/backup-api.test.ts',
-  'GET /backups/x': 'test/e2e/operations/backup-api.test.ts',
-  'POST /backups/x/check': 'test/e2e/operations/backup-api.test.ts',
-  'GET /backups/x/download': 'test/e2e/operations/backup-api.test.ts',
-  'DELETE /backups/x': 'test/e2e/operations/backup-api.test.ts',
-  'GET /flow': 'test/e2e/console/traffic-flow.test.ts',
-  'GET /models/x/route': 'test/e2e/routing/upstream-selection.test.ts',
+const prefix = '/api/admin'
+
+const path = String.raw`(?:/api/admin)?(/(?:\$\{[^}]*\}|\{\w+\}|[^'"\`?\s])*)`
+/** A method and a path, as two arguments or in one text: `'POST', '/orders'`, `'POST /orders'`. */
+const call = new RegExp(String.raw`'(GET|POST|PUT|PATCH|DELETE)(?:',\s*['"\`]| )${path}`, 'g')
+/** A method and the name of a constant that is a path. */
+const callOfConstant = /'(GET|POST|PUT|PATCH|DELETE)',\s*(\w+)/g
+const constant = new RegExp(String.raw`\bconst (\w+) =\s*['"\`]${path}['"\`?]`, 'g')
+
+/** `GET /orders/x`, with `x` in place of ids, and without a query. */
+function callsIn({ uncommented }: SourceFile): string[] {
+  const constants = Array.from(uncommented.matchAll(constant), ([, name = '', value = '']) => [name, value] as const)
+  const calls = [
+    ...Array.from(uncommented.matchAll(call), ([, method = '', value = '']) => [method, value] as const),
+    ...Array.from(uncommented.matchAll(callOfConstant), ([, method = '', used = '']) =>
+      constants.filter(([name]) => name === used).map(([, value]) => [method, value] as const),
+    ).flat(),
+  ]
+  return calls.map(([method, value]) => `${method} ${value.replace(/(?<=\w)\$\{[^}]*\}$/, '').replaceAll(/\$?\{[^}]*\}/g, 'x')}`)
+}
+
+/** `GET /orders/{id}`; `files` are those whose calls count. CSV exports are all called by csv-exports.test.ts. */
+export function findUncalledEndpoints(files: readonly SourceFile[]): string[] {
+  const calls = [...new Set(files.flatMap(callsIn))]
+  const { paths } = readSnapshot('endpoints')['openapi'] as { paths: Record<string, object> }
+  return Object.entries(paths)
+    .filter(([path]) => path.startsWith(prefix) && !path.endsWith('.csv'))
+    .flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replace(prefix, '')}`),
+    )
+    .filter((endpoint) => {
+      const called = new RegExp(`^${endpoint.replaceAll(/\{\w+\}/g, '[^/]+')}$`)
+      return !calls.some((each) => called.test(each))
+    })
 }
