@@ -110,23 +110,25 @@ function importsOf(path: string, text: string, code: string): Import[] {
   return found
 }
 
-// Tried in this order at each position. A template literal ends at `${` and continues after its `}`.
+// Code in which no comment, literal or template ends or begins, then what may begin there.
+const plain = /[^'"`/{}]+/y
 const comment = /\/\/[^\n]*|\/\*[\s\S]*?\*\//y
 const string = /'(?:\\[\s\S]|[^'\\\n])*'|"(?:\\[\s\S]|[^"\\\n])*"/y
 const regularExpression = /\/(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n[])+\/[a-z]*/y
+// A template literal ends at `${` and continues after its `}`.
 const templatePart = /[`}](?:\\[\s\S]|\$(?!\{)|[^`\\$])*(?:`|\$\{)/y
-const word = /[\w$]+|\s+|[^]/y
 
 /** After a value, a slash is a division; otherwise it begins a regular expression. */
-function dividesAfter(token: string): boolean {
-  if (/^(return|typeof|case|of|in|do|else|void|throw|yield|await|default)$/.test(token)) return false
-  return /[\w$)\]'"`]$/.test(token)
+function dividesAfter(code: string): boolean {
+  const end = code.trimEnd()
+  if (/(?<![\w$])(return|typeof|case|of|in|do|else|void|throw|yield|await|default)$/.test(end.slice(-10)))
+    return false
+  return /[\w$)\]'"`]$/.test(end.slice(-1))
 }
 
 function blank(text: string): { uncommented: string; code: string } {
   let uncommented = ''
   let code = ''
-  let last = ''
   /** One entry per open `${`: the number of braces open inside it. */
   const templates: number[] = []
   const take = (pattern: RegExp, at: number): string | undefined => {
@@ -135,27 +137,25 @@ function blank(text: string): { uncommented: string; code: string } {
   }
   for (let at = 0; at < text.length;) {
     const character = text.charAt(at)
-    const inTemplate = templates.at(-1)
     const remark = character === '/' ? take(comment, at) : undefined
-    const literal = literalAt(at, character)
-    const token = remark ?? literal ?? take(word, at) ?? character
-    const spaces = token.replaceAll(/[^\n]/g, ' ')
-    uncommented += remark === undefined ? token : spaces
-    if (remark !== undefined) code += spaces
-    else if (literal === undefined) code += token
-    else code += token.charAt(0) + spaces.slice(1, -1) + token.charAt(token.length - 1)
+    const literal = remark === undefined ? literalAt(at, character) : undefined
+    const token = remark ?? literal ?? take(plain, at) ?? character
+    const inTemplate = templates.at(-1)
     if (literal === undefined && inTemplate !== undefined) {
       if (token === '{') templates[templates.length - 1] = inTemplate + 1
       if (token === '}') templates[templates.length - 1] = inTemplate - 1
     }
-    if (remark === undefined && token.trim() !== '') last = token
+    uncommented += remark === undefined ? token : withoutText(token)
+    if (remark !== undefined) code += withoutText(token)
+    else if (literal === undefined) code += token
+    else code += token.charAt(0) + withoutText(token.slice(1, -1)) + token.charAt(token.length - 1)
     at += token.length
   }
   return { uncommented, code }
 
   function literalAt(at: number, character: string): string | undefined {
     if (character === "'" || character === '"') return take(string, at)
-    if (character === '/' && !dividesAfter(last)) return take(regularExpression, at)
+    if (character === '/') return dividesAfter(code.slice(-200)) ? undefined : take(regularExpression, at)
     const continues = character === '}' && templates.at(-1) === 0
     if (character !== '`' && !continues) return undefined
     const part = take(templatePart, at)
@@ -163,4 +163,9 @@ function blank(text: string): { uncommented: string; code: string } {
     if (part?.endsWith('${')) templates.push(0)
     return part
   }
+}
+
+/** Spaces and line ends in place of a text. */
+function withoutText(text: string): string {
+  return text.includes('\n') ? text.replaceAll(/[^\n]/g, ' ') : ' '.repeat(text.length)
 }
