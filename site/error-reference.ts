@@ -16,6 +16,11 @@ const explanations: Readonly<Record<ApiErrorCode, readonly [keyof typeof groups,
     'A field, parameter or header is missing, invalid or not supported. An error of the provider about the request also has this code if the provider sent none; its status, message and code are kept.',
     'Correct the field that `param` names. If the message is the provider’s, its documentation applies.',
   ],
+  context_length_exceeded: [
+    'model',
+    'The prompt, or the prompt and the maximum of output tokens, are longer than the context of the model. Providers say so in many ways; the message has the provider’s words. In Anthropic’s format it begins with “prompt is too long:”.',
+    'Shorten or compact the conversation, lower the maximum, or use a model with a larger context.',
+  ],
   invalid_json: ['any', 'The body is not JSON.', 'Send one JSON object in UTF-8.'],
   not_found: [
     'any',

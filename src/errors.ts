@@ -7,6 +7,7 @@
 /** The status and the default message of each code. */
 const definitions = {
   invalid_request: [400, 'Invalid request.'],
+  context_length_exceeded: [400, 'The prompt is longer than the context of this model.'],
   invalid_encrypted_content: [400, 'This `encrypted_content` was not made for this account, or was changed.'],
   invalid_json: [400, 'The request body is not valid JSON.'],
   compaction_failed: [

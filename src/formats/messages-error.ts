@@ -18,11 +18,18 @@ const errorTypes: Readonly<Record<number, string>> = {
 
 function errorFields(apiError: ApiError, requestId: string): Json {
   const { status } = apiError
-  const { message, param, code } = apiError.toBody().error
+  const { param, code, message: given } = apiError.toBody().error
+  const message = apiError.code === 'context_length_exceeded' ? inClaudesWords(given) : given
   const type = errorTypes[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error')
   const { details } = apiError.detail
   const error = omitUndefined({ type, message, param: param ?? undefined, code, details })
   return { error, request_id: requestId }
+}
+
+/** Claude Code compacts a conversation when an error begins with these words. */
+function inClaudesWords(message: string): string {
+  const own = /prompt is too long: .*/is.exec(message)?.[0]
+  return own ?? `prompt is too long: ${message}`
 }
 
 export function messagesErrorBody(apiError: ApiError, requestId: string): Json {

@@ -22,7 +22,7 @@ import { classifyFailure } from './failure-scope.ts'
 import { rejectedField, rememberRejected, withRejected } from './rejected-fields.ts'
 import { rejectsChat } from './responses-quirks.ts'
 import { maxAttempts, singleCandidate, UpstreamSelector, type Candidate } from './upstream-selector.ts'
-import { upstreamError, shouldFailOver, type UpstreamError } from './upstream-error.ts'
+import { upstreamError, shouldFailOver, withContextClass, type UpstreamError } from './upstream-error.ts'
 import { renameModelInError } from '../streaming/model-renaming.ts'
 import { recordLatency, routeStats, typicalLatencyMs } from './route-stats.ts'
 
@@ -221,7 +221,9 @@ export class Failover implements ServedRequest {
     return { kind: 'error', error }
   }
 
-  #record({ route }: Candidate, attempt: RequestAttempt, result: AttemptResult): AttemptResult {
+  #record({ route }: Candidate, attempt: RequestAttempt, received: AttemptResult): AttemptResult {
+    const result: AttemptResult =
+      received.kind === 'error' ? { kind: 'error', error: this.#classify(received.error) } : received
     const isError = result.kind === 'error'
     this.#latencyMs = attempt.ageMs
     const record: AttemptRecord = {
@@ -237,6 +239,14 @@ export class Failover implements ServedRequest {
       addFailureDetails(record, result.error, this.#context.request, attempt.upstreamRequestId)
     }
     return result
+  }
+
+  #classify(error: UpstreamError): UpstreamError {
+    const call = this.#call
+    if (!call) return error
+    const { provider, body } = call
+    const isTranslated = provider.translation !== undefined || body.encodeResponse !== undefined
+    return withContextClass(error, provider.name, isTranslated && !body.isPassthrough)
   }
 
   /** A request that probes an upstream waits less long for it while another is ready. */

@@ -5,6 +5,7 @@
  */
 import { apiError, type ApiError } from '../../errors.ts'
 import { parseBoundedJson } from '../../lib/json/bounded-json.ts'
+import { isContextTooLong } from '../../providers/context-errors.ts'
 import type { FailureResponse } from '../../providers/provider.ts'
 import { isObject, type Json } from '../../providers/json-fields.ts'
 import { maxMessageLength, redactSecrets } from './secrets.ts'
@@ -36,6 +37,8 @@ interface ErrorDetail {
   readonly code: string | null
   /** `error.details` of Anthropic's format without secrets, by which its libraries recognize errors. */
   readonly details: Json | null
+  /** The error of the upstream behind a gateway, which it passes on as text (OpenRouter, "Errors"). */
+  readonly raw?: string
 }
 
 export interface UpstreamError extends ErrorDetail {
@@ -43,6 +46,8 @@ export interface UpstreamError extends ErrorDetail {
   /** The upstream's status; `null` if there was no response. */
   readonly status: number | null
   readonly retryAfterMs: number | null
+  /** The prompt is longer than the context, which the caller is told in the words of its own format. */
+  readonly isContextTooLong?: true
 }
 
 function detailOf(message: string, code: string | null = null): ErrorDetail {
@@ -101,9 +106,15 @@ export function parseErrorBody(body: unknown): ErrorDetail | null {
       param: nonEmptyString(error['param']),
       code: nonEmptyString(error['code']) ?? nonEmptyString(error['status']),
       details: isObject(error['details']) ? error['details'] : null,
+      ...rawError(error['metadata']),
     }
   }
   return null
+}
+
+function rawError(metadata: unknown): { readonly raw?: string } {
+  const raw = isObject(metadata) ? nonEmptyString(metadata['raw']) : null
+  return raw === null ? {} : { raw }
 }
 
 /** The status that an error inside a 200 contains, if any. */
@@ -166,13 +177,14 @@ export function parseRetryAfter(header: string | null, now: number): number | nu
   return Number.isNaN(date) ? null : Math.min(Math.max(0, date - now), maxRetryAfterMs)
 }
 
-function redactDetail({ message, param, code, details }: ErrorDetail, credential: string): ErrorDetail {
+function redactDetail({ message, param, code, details, raw }: ErrorDetail, credential: string): ErrorDetail {
   const clean = (text: string | null): string | null => text && redactSecrets(text, credential)
   return {
     message: redactSecrets(message, credential),
     param: clean(param),
     code: clean(code),
     details: details && redactDetails(details, credential),
+    ...(raw === undefined ? {} : { raw: redactSecrets(raw, credential) }),
   }
 }
 
@@ -246,6 +258,19 @@ export function mostActionableError(errors: readonly UpstreamError[]): UpstreamE
   )
 }
 
+/**
+ * The error as the class *context too long*, if it is one: invalid for every upstream of the model, whatever status the
+ * provider gives it. `isTranslated`: the provider's own words would mean nothing to the caller's client.
+ */
+export function withContextClass(
+  error: UpstreamError,
+  provider: string,
+  isTranslated: boolean,
+): UpstreamError {
+  if (!isContextTooLong(provider, error)) return error
+  return { ...error, kind: 'request', ...(isTranslated ? { isContextTooLong: true } : {}) }
+}
+
 /** A summary for the log and the circuits. It has no text of an upstream, which may repeat the caller's. */
 export function errorSummary(error: UpstreamError): string {
   return error.status === null ? error.message : `${error.kind}, status ${error.status}`
@@ -253,6 +278,13 @@ export function errorSummary(error: UpstreamError): string {
 
 /** The error for the caller. */
 export function apiErrorFromUpstream(error: UpstreamError): ApiError {
+  if (error.isContextTooLong) {
+    const message = error.raw ?? error.message
+    return apiError('context_length_exceeded', {
+      message,
+      ...(error.param === null ? {} : { param: error.param }),
+    })
+  }
   switch (error.kind) {
     case 'request':
     case 'missing':

@@ -11,7 +11,7 @@ import {
   readMessagesError,
   respondWithMessage,
 } from '../../support/upstream/anthropic-messages.ts'
-import { respondWithError, respondWith } from '../../support/upstream/scripted-responses.ts'
+import { respondWithError, respondWithJson, respondWith } from '../../support/upstream/scripted-responses.ts'
 
 const server = await sharedTestServer({ env: { BODY_LIMIT: '64KiB' } })
 const prices: [string, string] = ['0.002', '0.008']
@@ -59,6 +59,42 @@ describe('Messages API errors', () => {
       // The limit of the 429 is smaller than the request itself.
       assert.equal(response.headers.get('x-should-retry'), 'false', code)
     }
+  })
+
+  test('A prompt that is too long is reported in the words of the caller’s format', async () => {
+    const account = await server.account({ balance: '¥1' })
+    const ofOpenAI = 'maximum context length is 8192 tokens. However, you requested 9000 tokens.'
+    const code = 'context_length_exceeded'
+    const ofClaude = 'prompt is too long: 209353 tokens > 199999 maximum'
+    const answers = {
+      openai: respondWithJson(400, { error: { message: ofOpenAI, type: 'invalid_request_error', code } }),
+      claude: respondWithJson(400, {
+        type: 'error',
+        error: { type: 'invalid_request_error', message: ofClaude },
+      }),
+    }
+    for (const stream of [false, true]) {
+      openai.next(answers.openai)
+      const messages = await postMessages(account, messagesRequest('openai', { stream }))
+      const error = await readMessagesError(messages)
+      assert.equal(messages.status, 400)
+      assert.deepEqual([error.type, error.code], ['invalid_request_error', code])
+      assert.equal(error.message, `prompt is too long: ${ofOpenAI}`)
+
+      for (const [path, request] of [
+        ['/v1/chat/completions', { messages: messagesRequest('claude').messages }],
+        ['/v1/responses', { input: 'Hi' }],
+      ] as const) {
+        claude.next(answers.claude)
+        const response = await account.post({ model: 'claude', stream, ...request }, { path })
+        const { error: given } = (await response.json()) as { error: Record<string, unknown> }
+        assert.deepEqual([response.status, given['code'], given['message']], [400, code, ofClaude])
+      }
+    }
+    claude.next(answers.claude)
+    const unchanged = await readMessagesError(await postMessages(account, messagesRequest('claude')))
+    assert.equal(unchanged.message, ofClaude)
+    assert.equal(await account.balance(), '1')
   })
 
   test('Invalid request – names its field', async () => {
