@@ -26,8 +26,16 @@ export function addHolder(text: string, holder: string): string {
 /** The holder of the last item of an input that names one; `null`: none does. */
 export function lastHolder(input: unknown): string | null {
   if (!Array.isArray(input)) return null
-  const named = input.findLast((item: unknown) => holderIn(item) !== undefined) as unknown
-  return holderIn(named) ?? null
+  for (const item of input.toReversed() as unknown[]) {
+    const named = [item, ...partsOf(item)].map(holderIn).find((holder) => holder !== undefined)
+    if (named !== undefined) return named
+  }
+  return null
+}
+
+/** Messages of other agents have it in their parts. */
+function partsOf(item: unknown): readonly unknown[] {
+  return isObject(item) && Array.isArray(item['content']) ? item['content'] : []
 }
 
 function holderIn(item: unknown): string | undefined {
@@ -50,16 +58,24 @@ export function removeHolder(text: string, holder: string): string {
  * `UnsupportedFeatureError` if it cannot.
  */
 export function itemForHolder(item: unknown, path: string, holder: string): unknown {
-  const named = holderIn(item)
-  if (!isObject(item) || named === undefined) return item
-  if (named === holder) {
-    const own = getString(item, 'encrypted_content')?.slice(0, -holderMarker.length - holderLength)
-    return { ...item, encrypted_content: own }
+  if (!isObject(item)) return item
+  const parts = partsOf(item)
+  if (parts.some((part) => holderIn(part) !== undefined)) {
+    const readable = parts.filter((part) => (holderIn(part) ?? holder) === holder)
+    return { ...item, content: readable.map(withoutHolder) }
   }
+  const named = holderIn(item)
+  if (named === undefined || named === holder) return withoutHolder(item)
   // Reasoning is optional for a new turn; a compacted conversation is not.
   if (item['type'] === 'reasoning') return null
   throw new UnsupportedFeatureError(
     `${path}.encrypted_content`,
     'only the upstream that wrote it can read it',
   )
+}
+
+function withoutHolder(value: unknown): unknown {
+  if (!isObject(value) || holderIn(value) === undefined) return value
+  const own = getString(value, 'encrypted_content')?.slice(0, -holderMarker.length - holderLength)
+  return { ...value, encrypted_content: own }
 }

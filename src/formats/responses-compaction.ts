@@ -15,6 +15,7 @@ import {
 } from '../providers/json-fields.ts'
 import { parseUsage } from '../providers/usage.ts'
 import { extractPieces } from './content-pieces.ts'
+import { callIdOf, encodeCalled, isCall, isCallResult, isHostedCall, readResult } from './responses-calls.ts'
 import { endingOf, responseHead, serializeResponsesUsage, type ResponsesContext } from './responses-object.ts'
 import { OutputItems, type OutputListener } from './responses-output.ts'
 
@@ -53,7 +54,6 @@ const keptFields = [
 const droppedTypes = new Set<unknown>([
   'reasoning',
   'additional_tools',
-  'web_search_call',
   'tool_search_call',
   'tool_search_output',
 ])
@@ -81,31 +81,33 @@ function requestSummary(request: Json, describe: (items: readonly unknown[]) => 
 /** A call or its result as a message: some providers take neither without the definitions of the tools. */
 function describeItem(item: unknown): unknown {
   if (!isObject(item)) return item
-  const id = getString(item, 'call_id') ?? ''
-  switch (item['type']) {
-    case 'function_call':
-    case 'custom_tool_call': {
-      const name = [getString(item, 'namespace'), getString(item, 'name')].filter(Boolean).join('.')
-      const written = getString(item, 'arguments') ?? getString(item, 'input') ?? ''
-      return textMessage('assistant', `[Tool call ${id}: ${name}]\n${written}`)
-    }
-    case 'function_call_output':
-    case 'custom_tool_call_output': {
-      const { output } = item
-      const heading = { type: 'input_text', text: `[Result of tool call ${id}]` }
-      const parts = Array.isArray(output) ? (output as unknown[]) : [{ type: 'input_text', text: output }]
-      return { type: 'message', role: 'user', content: [heading, ...parts] }
-    }
-    default:
-      return item
-  }
+  const type = getString(item, 'type') ?? ''
+  const id = callIdOf(item) ?? ''
+  if (isCall(type)) return textMessage('assistant', `[Tool call ${id}: ${describeCall(item, type)}`)
+  if (!isCallResult(type)) return item
+  const output = readResult(item, type)
+  const heading = { type: 'input_text', text: `[Result of tool call ${id}]` }
+  const parts = Array.isArray(output) ? (output as unknown[]) : [{ type: 'input_text', text: output }]
+  return { type: 'message', role: 'user', content: [heading, ...parts] }
+}
+
+/** The name of the tool, and what the model wrote to it. */
+function describeCall(item: Json, type: string): string {
+  const called = encodeCalled(item, type)
+  const ownName = [getString(item, 'namespace'), getString(item, 'name')].filter(Boolean).join('.')
+  const name = ownName || (getString(called, 'name') ?? '')
+  return `${name}]\n${getString(item, 'input') ?? getString(called, 'arguments') ?? ''}`
+}
+
+function isDropped(item: unknown): boolean {
+  if (!isObject(item)) return false
+  const type = getString(item, 'type') ?? ''
+  return droppedTypes.has(type) || isHostedCall(item, type)
 }
 
 /** The request for the summary, for an upstream that does not speak the Responses API. */
 export function translatableSummaryRequest(request: Json): Json {
-  return requestSummary(request, (items) =>
-    items.filter((item) => !(isObject(item) && droppedTypes.has(item['type']))).map(describeItem),
-  )
+  return requestSummary(request, (items) => items.filter((item) => !isDropped(item)).map(describeItem))
 }
 
 /** The request for the summary, for an upstream that speaks the Responses API. */

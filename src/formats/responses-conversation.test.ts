@@ -86,6 +86,88 @@ describe('Responses input', () => {
     ])
   })
 
+  test('Calls of OpenAI’s own tools that the caller runs become calls of functions', () => {
+    const url = 'data:image/png;base64,iVBORw0KGgo='
+    const command = { type: 'exec', command: ['ls'] }
+    const operation = { type: 'delete_file', path: 'a' }
+    const shellOutput = [
+      { stdout: 'a\n', stderr: '', outcome: { type: 'exit', exit_code: 0 } },
+      { stdout: '', stderr: 'none', outcome: { type: 'exit', exit_code: 2 } },
+      { stdout: '', stderr: '', outcome: { type: 'timeout' } },
+    ]
+    const messages = messagesOf([
+      { type: 'local_shell_call', id: 'lsh_1', call_id: 'a', action: command, status: 'completed' },
+      { type: 'local_shell_call', id: 'b', call_id: null, action: command, status: 'completed' },
+      { type: 'shell_call', call_id: 'c', action: { commands: ['ls', 'cat b', 'sleep 9'] } },
+      { type: 'apply_patch_call', call_id: 'd', operation },
+      { type: 'apply_patch_call', call_id: 'e', operation },
+      { type: 'computer_call', call_id: 'f', action: { type: 'screenshot' }, pending_safety_checks: [] },
+      { type: 'computer_call_output', call_id: 'f', output: { type: 'computer_screenshot', image_url: url } },
+      { type: 'apply_patch_call_output', call_id: 'e', status: 'failed', output: 'No such file' },
+      { type: 'apply_patch_call_output', call_id: 'd', status: 'completed' },
+      { type: 'shell_call_output', call_id: 'c', output: shellOutput },
+      { type: 'local_shell_call_output', id: 'b', output: 'two' },
+      result('a', 'one'),
+    ])
+    assert.deepEqual(messages, [
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [
+          chatCall('a', 'local_shell', JSON.stringify(command)),
+          chatCall('b', 'local_shell', JSON.stringify(command)),
+          chatCall('c', 'shell', '{"commands":["ls","cat b","sleep 9"]}'),
+          chatCall('d', 'apply_patch', JSON.stringify(operation)),
+          chatCall('e', 'apply_patch', JSON.stringify(operation)),
+          chatCall('f', 'computer', '{"type":"screenshot"}'),
+        ],
+      },
+      chatResult('a', 'one'),
+      chatResult('b', 'two'),
+      chatResult('c', 'a\n\n\nnone\nExit code: 2\n\nTimed out.'),
+      chatResult('d', 'completed'),
+      chatResult('e', 'No such file'),
+      chatResult('f', ''),
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'What the tool answered to call f:' },
+          { type: 'image_url', image_url: { url } },
+        ],
+      },
+    ])
+  })
+
+  test('Calls that a provider has run are left out', () => {
+    const hosted = [
+      { type: 'web_search_call', id: 'ws_1', status: 'completed' },
+      { type: 'file_search_call', id: 'fs_1', queries: ['a'], results: null },
+      { type: 'code_interpreter_call', id: 'ci_1', code: '1', container_id: 'c' },
+      { type: 'image_generation_call', id: 'ig_1', result: 'iVBORw0KGgo=' },
+      { type: 'mcp_list_tools', id: 'mcpl_1', server_label: 's', tools: [] },
+      { type: 'mcp_approval_request', id: 'mcpr_1', name: 'f', arguments: '{}' },
+      { type: 'mcp_approval_response', approval_request_id: 'mcpr_1', approve: true },
+      { type: 'mcp_call', id: 'mcp_1', name: 'f', arguments: '{}', output: 'x' },
+      { type: 'tool_search_call', call_id: null, execution: 'server', arguments: {} },
+      { type: 'tool_search_output', call_id: null, execution: 'server', tools: [] },
+    ]
+    const said = { role: 'assistant', content: 'Done.' }
+    assert.deepEqual(messagesOf([hello, ...hosted, said]), [hello, said])
+    assert.equal(rejectedField({ input: [hello, { type: 'unknown_call' }] }), 'input[1].type')
+  })
+
+  test('A message of another agent becomes the user’s, without what only its provider reads', () => {
+    const text = { type: 'input_text', text: 'Found it.' }
+    const sealed = { type: 'encrypted_content', encrypted_content: 'gAAA' }
+    const from = { type: 'agent_message', author: '/root/scout', recipient: '/root' }
+    assert.deepEqual(messagesOf([hello, { ...from, content: [text, sealed] }]), [
+      hello,
+      { role: 'user', content: 'Found it.' },
+    ])
+    assert.deepEqual(messagesOf([hello, { ...from, content: [sealed] }]), [hello])
+    assert.equal(rejectedField({ input: [{ ...from, content: 7 }] }), 'input[0].content')
+  })
+
   test('call ids – are shortened for providers with narrower rules, equal in call and result', () => {
     const id = `call_${'x'.repeat(60)}`
     for (const [provider, pattern] of [

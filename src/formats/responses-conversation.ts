@@ -7,7 +7,7 @@ import { UnsupportedFeatureError } from '../providers/provider.ts'
 import { encodeContent } from './content-pieces.ts'
 import { fitCallId, type ProviderCapabilities } from './provider-capabilities.ts'
 import { translateParts } from './responses-content.ts'
-import { encodeCustomInput, functionName, functionNamesIn, searchName } from './responses-tools.ts'
+import { callIdOf, encodeCalled, isCall, isCallResult, isHostedCall, readResult } from './responses-calls.ts'
 import { restoreThinking, type ReturnedThinking } from './thinking-signature.ts'
 import { encodeToolResult } from './tool-results.ts'
 
@@ -28,10 +28,8 @@ interface AssistantTurn {
   isAnswered: boolean
 }
 
-const callTypes = new Set(['function_call', 'custom_tool_call', 'tool_search_call'])
-const resultTypes = new Set(['function_call_output', 'custom_tool_call_output', 'tool_search_output'])
-/** Without content of their own: tools that are parsed with the others, and searches that have been made. */
-const silentTypes = new Set(['additional_tools', 'web_search_call'])
+/** Tools that are parsed with the others. */
+const toolsType = 'additional_tools'
 
 function parseItems(input: unknown): LocatedItem[] {
   if (typeof input === 'string')
@@ -44,13 +42,16 @@ function parseItems(input: unknown): LocatedItem[] {
   })
 }
 
-function byCallId(items: readonly LocatedItem[], types: ReadonlySet<string>): Map<string, LocatedItem> {
+function byCallId(
+  items: readonly LocatedItem[],
+  hasType: (type: string) => boolean,
+): Map<string, LocatedItem> {
   const found = new Map<string, LocatedItem>()
   for (const located of items) {
-    if (!types.has(located.type)) continue
-    const id = getString(located.item, 'call_id')
+    if (!hasType(located.type) || isHostedCall(located.item, located.type)) continue
+    const id = callIdOf(located.item)
     const param = `${located.path}.call_id`
-    if (id === undefined || id === '') throw new UnsupportedFeatureError(param, 'must be a string')
+    if (id === undefined) throw new UnsupportedFeatureError(param, 'must be a string')
     if (found.has(id)) throw new UnsupportedFeatureError(param, 'must occur only once')
     found.set(id, located)
   }
@@ -59,8 +60,8 @@ function byCallId(items: readonly LocatedItem[], types: ReadonlySet<string>): Ma
 
 /** The results by `call_id`. Throws for a call without a result, or a result without a call: no provider takes them. */
 function pairResults(items: readonly LocatedItem[]): ReadonlyMap<string, LocatedItem> {
-  const calls = byCallId(items, callTypes)
-  const results = byCallId(items, resultTypes)
+  const calls = byCallId(items, isCall)
+  const results = byCallId(items, isCallResult)
   for (const [id, { path }] of calls)
     if (!results.has(id))
       throw new UnsupportedFeatureError(`${path}.call_id`, 'the output of this call is missing')
@@ -83,10 +84,11 @@ class Conversation {
 
   add(located: LocatedItem): void {
     const { item, type, path } = located
-    if (silentTypes.has(type)) return
-    if (resultTypes.has(type)) {
+    if (type === toolsType || isHostedCall(item, type)) return
+    if (isCallResult(type)) {
       if (this.#turn) this.#turn.isAnswered = true
-    } else if (callTypes.has(type)) this.#openTurn().calls.push(located)
+    } else if (isCall(type)) this.#openTurn().calls.push(located)
+    else if (type === 'agent_message') this.#addAgentMessage(item, path)
     else if (type === 'reasoning') this.#openTurn().thinking.push(parseReasoning(item))
     else if (type === 'message') this.#addMessage(item, path)
     else throw new UnsupportedFeatureError(`${path}.type`, `${type} is not supported by this provider`)
@@ -125,6 +127,14 @@ class Conversation {
     }
   }
 
+  /** What another agent wrote. What only its provider can read of it is left out. */
+  #addAgentMessage(item: Json, path: string): void {
+    const { content } = item
+    const readable = Array.isArray(content) ? content.filter((part) => !isEncryptedPart(part)) : content
+    const parts = translateParts(readable, `${path}.content`, this.#capabilities)
+    if (parts.length > 0) this.#push({ role: 'user', content: encodeContent(parts, paragraph) })
+  }
+
   #push(message: Json): void {
     this.#endTurn()
     this.messages.push(message)
@@ -151,10 +161,9 @@ class Conversation {
   #addResults(calls: readonly LocatedItem[]): void {
     const images: Json[] = []
     for (const { item: call } of calls) {
-      const id = getString(call, 'call_id') ?? ''
-      const { item, path } = this.#results.get(id) as LocatedItem
-      const output = item['type'] === 'tool_search_output' ? describeFoundTools(item) : item['output']
-      const parts = translateParts(output, `${path}.output`, this.#capabilities)
+      const id = callIdOf(call) ?? ''
+      const { item, type, path } = this.#results.get(id) as LocatedItem
+      const parts = translateParts(readResult(item, type), `${path}.output`, this.#capabilities)
       const result = encodeToolResult(fitCallId(id, this.#capabilities), parts)
       this.messages.push(result.message)
       images.push(...result.images)
@@ -163,33 +172,18 @@ class Conversation {
   }
 }
 
+function isEncryptedPart(part: unknown): boolean {
+  return isObject(part) && part['type'] === 'encrypted_content'
+}
+
 function parseReasoning(item: Json): ReturnedThinking {
   const texts = getObjects(item, 'summary').map((part) => getString(part, 'text') ?? '')
   return { text: texts.join(paragraph), signature: item['encrypted_content'] }
 }
 
-/** The function of a call, as the provider knows it. */
-function encodeCalled(item: Json, type: string): Json {
-  const name = functionName(getString(item, 'name') ?? '', getString(item, 'namespace'))
-  switch (type) {
-    case 'custom_tool_call':
-      return { name, arguments: encodeCustomInput(getString(item, 'input') ?? '') }
-    case 'tool_search_call':
-      return { name: searchName, arguments: JSON.stringify(item['arguments'] ?? {}) }
-    default:
-      return { name, arguments: getString(item, 'arguments') ?? '{}' }
-  }
-}
-
 function encodeCall(item: Json, type: string, capabilities: ProviderCapabilities): Json {
-  const id = fitCallId(getString(item, 'call_id') ?? '', capabilities)
+  const id = fitCallId(callIdOf(item) ?? '', capabilities)
   return { id, type: 'function', function: encodeCalled(item, type) }
-}
-
-/** The tools that a search has found are offered with the others: the result only names them. */
-function describeFoundTools(item: Json): string {
-  const names = functionNamesIn(getObjects(item, 'tools'))
-  return names.length === 0 ? 'No tools found.' : `Tools found: ${names.join(', ')}`
 }
 
 /** Some chat templates take a system message only at the beginning: those that come first are joined. */

@@ -7,9 +7,9 @@ import { getObject, getString, isObject, type Json } from '../../providers/json-
 import { embeddedFields, embeddedPrefixLength, embeddedTokens } from './embedded-data.ts'
 import { TokenCounter } from './token-estimate.ts'
 
-const textFields = ['text', 'refusal', 'name', 'arguments', 'input', 'filename']
-/** Of searches among tools, and of items that add tools. */
-const definitionFields = ['arguments', 'tools']
+const textFields = ['text', 'refusal', 'name', 'arguments', 'input', 'filename', 'stdout', 'stderr']
+/** Of searches among tools, of items that add tools, and of calls of OpenAI's own tools. */
+const definitionFields = ['arguments', 'tools', 'action', 'actions', 'operation']
 const contentFields = ['content', 'output', 'summary']
 
 export function estimateResponsesInput(request: Json): number {
@@ -28,6 +28,8 @@ function addDefinition(count: TokenCounter, definition: unknown): void {
 /** A text, or items or parts, which have fields of both kinds. */
 function addContent(count: TokenCounter, content: unknown): void {
   if (typeof content === 'string') count.add(content)
+  // A screenshot.
+  if (isObject(content)) addPart(count, content)
   if (!Array.isArray(content)) return
   for (const part of content) if (isObject(part)) addPart(count, part)
 }
