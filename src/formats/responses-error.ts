@@ -1,6 +1,7 @@
 /** Errors in the words of the Responses API. */
 import { apiError, type ApiError } from '../errors.ts'
 import { lookup } from '../providers/json-fields.ts'
+import { encodeResponsesEvent } from './responses-event-log.ts'
 
 /** The caller's names of fields that the translation has renamed. */
 const callerFields: Readonly<Record<string, string>> = {
@@ -18,4 +19,18 @@ export function withCallerField(error: ApiError): ApiError {
   if (param === undefined || field === undefined) return error
   const message = error.message.replace(`\`${param}\``, `\`${field}\``)
   return apiError(error.code, { ...detail, param: field, message })
+}
+
+/**
+ * The event `error` of a stream. OpenAI's schema has its fields at the top, which typed clients read; OpenAI's own
+ * libraries look for `error`.
+ */
+export function encodeErrorEvent(error: ApiError, sequence: number): Buffer {
+  const { type, code, message, param } = error.toBody().error
+  return encodeResponsesEvent('error', sequence, {
+    code,
+    message,
+    param,
+    error: { type, code, message, param },
+  })
 }

@@ -8,6 +8,7 @@ import { encodeSseEvent } from '../lib/sse/sse-parser.ts'
 import { getNumber, getObject, getString, isObject, type Json } from '../providers/json-fields.ts'
 import { addHolder, isHeld } from './encrypted-content.ts'
 import { normalizedBytes, type ReceivedEvent } from './received-event.ts'
+import { encodeErrorEvent } from './responses-error.ts'
 import { encodeResponsesEvent } from './responses-event-log.ts'
 import { serializeResponsesUsage } from './responses-object.ts'
 import {
@@ -95,7 +96,7 @@ export class ResponsesPassthrough {
     const response = sent.findLast((event) => isObject(event['response']))?.['response']
     if (!isObject(response)) return failedBeforeStart(error, this.#request)
     const items = sent.filter(({ type }) => type === 'response.output_item.done')
-    const { type, code, message, param } = error.toBody().error
+    const { code, message } = error.toBody().error
     const failed = {
       ...response,
       status: 'failed',
@@ -105,7 +106,7 @@ export class ResponsesPassthrough {
     }
     const next = this.#positions.filter((tokens) => tokens <= sentTokens).length
     return Buffer.concat([
-      encodeResponsesEvent('error', next, { error: { type, code, message, param } }),
+      encodeErrorEvent(error, next),
       encodeResponsesEvent('response.failed', next + 1, { response: failed }),
     ])
   }

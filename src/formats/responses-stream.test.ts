@@ -233,6 +233,8 @@ describe('Responses streams', () => {
       output_tokens_details: { reasoning_tokens: 1 },
       total_tokens: 11,
     })
-    assert.partialDeepStrictEqual(events[0]?.['error'], { code: 'upstream_unavailable', param: null })
+    const { type: _type, sequence_number: _number, error, ...fields }: Json = events[0] ?? {}
+    assert.partialDeepStrictEqual(fields, { code: 'upstream_unavailable', param: null })
+    assert.deepEqual(error, { type: 'server_error', ...fields })
   })
 })

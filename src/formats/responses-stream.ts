@@ -3,6 +3,7 @@ import { apiError, type ApiError } from '../errors.ts'
 import { getObject, getObjects, getString, isObject, type Json } from '../providers/json-fields.ts'
 import type { TokenUsage } from '../providers/usage.ts'
 import { createOutput } from './responses-compaction.ts'
+import { encodeErrorEvent } from './responses-error.ts'
 import { encodeResponsesEvent, ResponsesEventLog, type SentPart } from './responses-event-log.ts'
 import {
   endingOf,
@@ -37,7 +38,7 @@ interface FailedResponse extends SentPart {
 
 /** The events that end a response in the middle: `error` and `response.failed`, with the whole response. */
 function failedEvents(error: ApiError, request: Json, failed: FailedResponse): Buffer {
-  const { type, code, message, param } = error.toBody().error
+  const { code, message } = error.toBody().error
   const { head, output, usage, nextNumber } = failed
   const response = responseObject(head, request, {
     ending: { status: 'failed', code, message },
@@ -45,7 +46,7 @@ function failedEvents(error: ApiError, request: Json, failed: FailedResponse): B
     usage,
   })
   return Buffer.concat([
-    encodeResponsesEvent('error', nextNumber, { error: { type, code, message, param } }),
+    encodeErrorEvent(error, nextNumber),
     encodeResponsesEvent('response.failed', nextNumber + 1, { response }),
   ])
 }

@@ -103,6 +103,16 @@ describe('Responses API, passed through', () => {
         ['response.failed', 5],
       ],
     )
+    const {
+      type: _type,
+      sequence_number: _number,
+      error,
+      ...fields
+    }: Record<string, unknown> = {
+      ...events.at(-2),
+    }
+    assert.partialDeepStrictEqual(fields, { code: 'upstream_unavailable', param: null })
+    assert.deepEqual(error, { type: 'server_error', ...fields })
     const failed = events.at(-1)?.response
     assert.deepEqual(
       [failed?.id, failed?.status, failed?.error?.code],
