@@ -3,7 +3,6 @@
  * provider supports it. Sampling hints without a counterpart are dropped. Features that change the response are
  * rejected by name, so that another upstream may serve the request.
  */
-import { createHash } from 'node:crypto'
 import {
   getNumber,
   getObject,
@@ -16,12 +15,11 @@ import { translateMessages } from './messages-conversation.ts'
 import { encodeContent } from './content-pieces.ts'
 import { parseBlocks, translateBlock } from './messages-blocks.ts'
 import { UnsupportedFeatureError } from '../providers/provider.ts'
+import { boundedUser } from '../providers/user-ids.ts'
 import type { ProviderCapabilities } from './provider-capabilities.ts'
 import { isStrictSchema } from './strict-schema.ts'
 import { shortToolName } from './tool-names.ts'
 
-/** OpenAI's maximum length of `user`. */
-const maxUserLength = 64
 const paragraph = '\n\n'
 
 function translateSystem(request: Json, capabilities: ProviderCapabilities): Json[] {
@@ -131,8 +129,7 @@ function translateStops({ stop_sequences: stops }: Json): unknown {
 
 function translateUser(request: Json): string | undefined {
   const user = getString(getObject(request, 'metadata') ?? {}, 'user_id')
-  if (user === undefined || user.length <= maxUserLength) return user
-  return createHash('sha256').update(user).digest('hex')
+  return user === undefined ? undefined : boundedUser(user)
 }
 
 function rejectUnsupported(request: Json): void {

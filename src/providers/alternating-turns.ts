@@ -51,17 +51,48 @@ function withUniqueCallIds(messages: readonly ChatMessage[]): ChatMessage[] {
   })
 }
 
+/** Results follow their calls at once, and in the order of the calls: some providers pair them by position. */
+function withOrderedResults(messages: readonly ChatMessage[]): ChatMessage[] {
+  const ordered: ChatMessage[] = []
+  let calls: string[] = []
+  let run: ChatMessage[] = []
+  const positionOf = ({ role, toolCallId }: ChatMessage): number => {
+    if (role !== 'tool') return calls.length + 1
+    const position = calls.indexOf(toolCallId)
+    return position === -1 ? calls.length : position
+  }
+  const endRun = (): void => {
+    if (run.length === 0) return
+    ordered.push(...run.toSorted((left, right) => positionOf(left) - positionOf(right)))
+    run = []
+    calls = []
+  }
+  for (const message of messages) {
+    if (message.role === 'assistant') {
+      endRun()
+      calls.push(...message.toolCalls.map(({ id }) => id))
+      ordered.push(message)
+    } else run.push(message)
+  }
+  endRun()
+  return ordered
+}
+
 function userMessage(parts: readonly Part[]): ChatMessage {
   return { role: 'user', path: 'messages', parts, toolCalls: [], toolCallId: '', reasoningDetails: [] }
 }
 
-/** Merges adjacent messages of one side, apart from the parts of the system messages. If there are only system messages, the last one is the user's. */
+/**
+ * Merges adjacent messages of one side, apart from the parts of the system messages. If there are only system messages,
+ * the last one is the user's. `endsWithUser`: the last turn must be the user's, too.
+ */
 export function alternateTurns(
   messages: readonly ChatMessage[],
   encodeContent: (message: ChatMessage) => Json[],
+  { endsWithUser = false } = {},
 ) {
   const system = messages.filter(({ role }) => role === 'system')
-  const spoken = withUniqueCallIds(messages.filter(({ role }) => role !== 'system'))
+  const spoken = withOrderedResults(withUniqueCallIds(messages.filter(({ role }) => role !== 'system')))
   if (spoken.length === 0) spoken.push(...system.splice(-1).map(({ parts }) => userMessage(parts)))
   spoken.push(...spoken.splice(-1).map(withoutTrailingSpace))
   const turns: { role: 'user' | 'assistant'; content: Json[] }[] = []
@@ -73,6 +104,7 @@ export function alternateTurns(
     else if (role === 'user' || content.length > 0) turns.push({ role, content })
   }
   if (spoken.length > 0 && turns[0]?.role !== 'user') turns.unshift({ role: 'user', content: [] })
+  if (endsWithUser && turns.at(-1)?.role === 'assistant') turns.push({ role: 'user', content: [] })
   const text: Part = { kind: 'text', text: placeholder, path: 'messages', cacheControl: undefined }
   for (const { content } of turns)
     if (content.length === 0) content.push(...encodeContent(userMessage([text])))

@@ -162,13 +162,37 @@ describe('requests to Claude', () => {
     })
     assert.deepEqual(tools, [{ name: 'f', input_schema: expected, strict: true }])
     assert.deepEqual(output, { format: { type: 'json_schema', schema: expected } })
+  })
+
+  test('Open objects of a response format are closed unless the caller insists on the schema', () => {
     const map = { type: 'object', additionalProperties: { type: 'string' } }
-    const json_schema = { name: 'f', schema: { type: 'array', items: map } }
-    const param = 'response_format.json_schema.schema'
-    assert.throws(
-      () => bodyFor('anthropic', { response_format: { type: 'json_schema', json_schema } }),
-      (error) => error instanceof UnsupportedFeatureError && error.param === param,
-    )
+    const untyped = { properties: { a: {} }, additionalProperties: true }
+    const schema = { type: 'array', items: { anyOf: [map, untyped] } }
+    const closed = {
+      type: 'array',
+      items: {
+        anyOf: [
+          { ...map, additionalProperties: false },
+          { ...untyped, additionalProperties: false },
+        ],
+      },
+    }
+    const formatOf = (strict?: boolean): object => ({
+      type: 'json_schema',
+      json_schema: { name: 'f', schema, strict },
+    })
+    for (const strict of [false, undefined]) {
+      const { output_config: config } = bodyFor('anthropic', { response_format: formatOf(strict) })
+      assert.deepEqual(config, { format: { type: 'json_schema', schema: closed } })
+      const bedrock = JSON.stringify(bodyFor('bedrock', { response_format: formatOf(strict) }))
+      assert.ok(bedrock.includes(JSON.stringify(JSON.stringify(closed))), bedrock)
+    }
+    for (const name of ['anthropic', 'bedrock'] as const)
+      assert.throws(
+        () => bodyFor(name, { response_format: formatOf(true) }),
+        (error) =>
+          error instanceof UnsupportedFeatureError && error.param === 'response_format.json_schema.schema',
+      )
   })
 
   test('parameters – without a type are an object’s', () => {
@@ -185,6 +209,70 @@ describe('requests to Claude', () => {
     assert.deepEqual(sent, turns)
     const parts = ['It is ', ' '].map((text) => ({ type: 'text', text }))
     assert.deepEqual(messagesFor([hello, { role: 'assistant', content: parts }]), turns)
+  })
+
+  test('A conversation that ends with the assistant gets a user’s turn for Claude 4.6 and later', () => {
+    const messages = [hello, { role: 'assistant', content: 'It is' }]
+    for (const [model, isContinued] of [
+      ['claude-3-7-sonnet-latest', true],
+      ['claude-sonnet-4-5', true],
+      ['claude-opus-4-6', false],
+      ['claude-sonnet-4-6', false],
+      ['claude-opus-5', false],
+      ['another-model', true],
+    ] as const) {
+      const expected = isContinued ? ['user', 'assistant'] : ['user', 'assistant', 'user']
+      for (const [name, served] of [
+        ['anthropic', model],
+        ['bedrock', `eu.anthropic.${model}-v1:0`],
+      ] as const) {
+        const turns = bodyFor(name, { messages }, served)['messages'] as { role: string }[]
+        assert.deepEqual(
+          turns.map(({ role }) => role),
+          expected,
+          served,
+        )
+      }
+    }
+    const sent = bodyFor('anthropic', { messages }, 'claude-opus-4-6')['messages'] as object[]
+    assert.deepEqual(sent.at(-1), user('.'))
+  })
+
+  test('Results of calls follow them at once and in their order', () => {
+    const ids = ['call_1', 'call_2', 'call_3']
+    const calls = ids.map((id) => ({ id, type: 'function', function: { name: 'clock', arguments: '{}' } }))
+    const result = (id: string): object => ({ role: 'tool', tool_call_id: id, content: `of ${id}` })
+    const messages = [
+      hello,
+      { role: 'assistant', content: null, tool_calls: calls },
+      result('call_3'),
+      hello,
+      result('call_1'),
+      result('call_2'),
+    ]
+    const sent = messagesFor(messages) as { content: { type: string; tool_use_id?: string }[] }[]
+    assert.deepEqual(
+      sent.at(-1)?.content.map(({ type, tool_use_id: id }) => id ?? type),
+      [...ids, 'text'],
+    )
+  })
+
+  test('Ids of users that Anthropic rejects are sent as hashes', () => {
+    const sentId = (id: string): unknown => {
+      const { metadata } = bodyFor('anthropic', { user: id }) as { metadata: { user_id: string } }
+      return metadata.user_id
+    }
+    for (const id of ['user-1', '7f9c24e8-3b12-4fef-91e0-0a2b3c4d5e6f', 'a'.repeat(256), '12345'])
+      assert.equal(sentId(id), id)
+    for (const id of [
+      'bob@example.com',
+      'a'.repeat(257),
+      '+41 79 123 45 67',
+      '0791234567',
+      'Bob Müller',
+      '{"a":1}',
+    ])
+      assert.match(String(sentId(id)), /^[0-9a-f]{64}$/, id)
   })
 
   test('image/jpg – is sent as image/jpeg', () => {

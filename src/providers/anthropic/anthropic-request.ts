@@ -6,9 +6,11 @@ import { alternateTurns, isBlankText, nonBlankStops } from '../alternating-turns
 import type { ChatMessage, Part, Source } from '../chat-messages.ts'
 import type { ParsedChatRequest, Tool } from '../chat-request.ts'
 import { encodeCallId } from '../tool-call-ids.ts'
+import { opaqueUserId } from '../user-ids.ts'
 import { claudeSampling } from './claude-sampling.ts'
+import { takesPrefill } from './claude-models.ts'
 import { claudeThinking } from './claude-thinking.ts'
-import { closeSchema } from './closed-schema.ts'
+import { closeSchema, responseSchemaParam } from './closed-schema.ts'
 import { getObject, omitUndefined, getString, type Json } from '../json-fields.ts'
 import { UnsupportedFeatureError } from '../provider.ts'
 import { anthropicFormat, interleaveDetails } from '../reasoning-details.ts'
@@ -132,10 +134,15 @@ export function buildAnthropicBody(
   const { model } = about
   const { thinking, effort } = claudeThinking(request, { model, maximumTokens, format: anthropicFormat })
   const { temperature, topP, topK } = claudeSampling(request, { model, thinking })
-  const { systemParts, turns } = alternateTurns(request.messages, encodeContent)
+  const { systemParts, turns } = alternateTurns(request.messages, encodeContent, {
+    endsWithUser: !takesPrefill(model),
+  })
   const schema =
     format.kind === 'schema'
-      ? { type: 'json_schema', schema: closeSchema(format.schema, 'response_format.json_schema.schema') }
+      ? {
+          type: 'json_schema',
+          schema: closeSchema(format.schema, format.strict ? responseSchemaParam : null),
+        }
       : undefined
   const user = getString(json, 'user')
   return omitUndefined({
@@ -152,7 +159,7 @@ export function buildAnthropicBody(
     top_k: topK,
     stop_sequences: nonBlankStops(request),
     cache_control: getObject(json, 'cache_control'),
-    metadata: user === undefined ? undefined : { user_id: user },
+    metadata: user === undefined ? undefined : { user_id: opaqueUserId(user) },
     stream: about.stream || undefined,
   })
 }

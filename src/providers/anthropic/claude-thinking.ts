@@ -5,8 +5,7 @@
 import type { ParsedChatRequest } from '../chat-request.ts'
 import { lookup, type Json } from '../json-fields.ts'
 import { detailsOfFormat } from '../reasoning-details.ts'
-
-const budgetModels = /claude-(?:instant|v?2|3|(?:opus|sonnet|haiku)-4(?:-[0-5])?(?!\d|-[6-9](?!\d)))/
+import { takesThinkingBudget } from './claude-models.ts'
 
 /** The share of the response that may be thinking, by effort. */
 const shares: Readonly<Record<string, number>> = {
@@ -58,7 +57,7 @@ export function claudeThinking(
   const effort = reasoning.effort ?? 'medium'
   if (effort === 'none') return { thinking: { type: 'disabled' } }
   if (mustCallTool(request)) return {}
-  if (budgetModels.test(about.model)) {
+  if (takesThinkingBudget(about.model)) {
     const budget = thinkingBudget(reasoning.tokens, effort, about.maximumTokens)
     if (budget === undefined || !canContinueThinking(request, about.format)) return {}
     return { thinking: { type: 'enabled', budget_tokens: budget } }

@@ -5,6 +5,9 @@
 import { getString, isObject, type Json } from '../json-fields.ts'
 import { UnsupportedFeatureError } from '../provider.ts'
 
+/** The caller's field with the schema of the response. */
+export const responseSchemaParam = 'response_format.json_schema.schema'
+
 const bounds = new Set(
   [
     'minimum maximum exclusiveMinimum exclusiveMaximum multipleOf',
@@ -18,13 +21,17 @@ function isUnsupported(keyword: string, value: unknown): boolean {
   return keyword === 'minItems' ? value !== 0 && value !== 1 : bounds.has(keyword)
 }
 
-function isOfObject({ type }: Json): boolean {
+function isOfObject({ type, properties, additionalProperties }: Json): boolean {
+  if (type === undefined) return isObject(properties) || additionalProperties !== undefined
   return type === 'object' || (Array.isArray(type) && type.includes('object'))
 }
 
-/** `param`: the caller's field, which is named if an object of the schema is open on purpose. */
-export function closeSchema(schema: Json, param: string): Json {
-  const closeIn = (value: unknown): unknown => (isObject(value) ? closeSchema(value, param) : value)
+/**
+ * Closes the objects of a schema. `strictParam`: the caller's field, which is named if the caller insists on the schema
+ * and an object of it is open; `null`: such objects are closed, too.
+ */
+export function closeSchema(schema: Json, strictParam: string | null): Json {
+  const closeIn = (value: unknown): unknown => (isObject(value) ? closeSchema(value, strictParam) : value)
   const closed = new Map<string, unknown>()
   const moved: string[] = []
   for (const [keyword, value] of Object.entries(schema)) {
@@ -41,12 +48,12 @@ export function closeSchema(schema: Json, param: string): Json {
     const texts = [getString(schema, 'description'), `{${moved.join(', ')}}`]
     closed.set('description', texts.filter((text) => text !== undefined).join('\n\n'))
   }
-  return { ...Object.fromEntries(closed), ...closing(schema, param) }
+  return { ...Object.fromEntries(closed), ...closing(schema, strictParam) }
 }
 
-function closing(schema: Json, param: string): Json {
+function closing(schema: Json, strictParam: string | null): Json {
   if (!isOfObject(schema)) return {}
-  const given = schema['additionalProperties']
-  if (given === undefined || given === false) return { additionalProperties: false }
-  throw new UnsupportedFeatureError(param, '`additionalProperties` must be false for this provider')
+  const given = schema['additionalProperties'] ?? false
+  if (given === false || strictParam === null) return { additionalProperties: false }
+  throw new UnsupportedFeatureError(strictParam, '`additionalProperties` must be false for this provider')
 }

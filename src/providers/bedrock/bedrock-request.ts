@@ -3,7 +3,9 @@ import { alternateTurns, isBlankText, nonBlankStops } from '../alternating-turns
 import type { ChatMessage, Part, Source } from '../chat-messages.ts'
 import type { ParsedChatRequest, Tool } from '../chat-request.ts'
 import { claudeSampling, type Sampling } from '../anthropic/claude-sampling.ts'
+import { isClaude, takesPrefill } from '../anthropic/claude-models.ts'
 import { claudeThinking } from '../anthropic/claude-thinking.ts'
+import { closeSchema, responseSchemaParam } from '../anthropic/closed-schema.ts'
 import { getString, isObject, lookup, omitUndefined, type Json } from '../json-fields.ts'
 import { UnsupportedFeatureError } from '../provider.ts'
 import { bedrockFormat, interleaveDetails } from '../reasoning-details.ts'
@@ -128,7 +130,7 @@ function modelFields(
   const { reasoning } = request
   let sampling: Sampling = request
   let fields: Json = {}
-  if (/claude/.test(model)) {
+  if (isClaude(model)) {
     const { thinking, effort } = claudeThinking(request, { model, maximumTokens, format: bedrockFormat })
     sampling = claudeSampling(request, { model, thinking })
     fields = omitUndefined({
@@ -145,10 +147,13 @@ function modelFields(
   return { sampling, fields: Object.keys(fields).length > 0 ? fields : undefined }
 }
 
-function encodeOutputConfig({ format }: ParsedChatRequest): Json | undefined {
+function encodeOutputConfig({ format }: ParsedChatRequest, model: string): Json | undefined {
   if (format.kind !== 'schema') return undefined
-  const { name, description } = format
-  const jsonSchema = omitUndefined({ schema: JSON.stringify(format.schema), name, description })
+  const { name, description, strict } = format
+  const schema = isClaude(model)
+    ? closeSchema(format.schema, strict ? responseSchemaParam : null)
+    : format.schema
+  const jsonSchema = omitUndefined({ schema: JSON.stringify(schema), name, description })
   return { textFormat: { type: 'json_schema', structure: { jsonSchema } } }
 }
 
@@ -157,7 +162,9 @@ export function buildBedrockBody(
   request: ParsedChatRequest,
   about: { readonly model: string; readonly modelMaximumTokens: number | null },
 ): Json {
-  const { systemParts, turns } = alternateTurns(request.messages, encodeContent)
+  const { systemParts, turns } = alternateTurns(request.messages, encodeContent, {
+    endsWithUser: !takesPrefill(about.model),
+  })
   const system = encodeParts(systemParts)
   if (request.format.kind === 'object')
     system.push({ text: 'Answer with one valid JSON object and nothing else.' })
@@ -174,7 +181,7 @@ export function buildBedrockBody(
     messages: turns,
     toolConfig: encodeToolConfig(request),
     inferenceConfig: Object.keys(inference).length > 0 ? inference : undefined,
-    outputConfig: encodeOutputConfig(request),
+    outputConfig: encodeOutputConfig(request, about.model),
     additionalModelRequestFields: fields,
   })
 }

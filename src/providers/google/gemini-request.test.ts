@@ -43,6 +43,36 @@ describe('requests to Gemini', () => {
     assert.deepEqual(contents, [{ role: 'user', parts: [{ text: 'Say hi.' }] }])
   })
 
+  test('Results follow the order of their calls, and have the ids of calls since Gemini 3', () => {
+    const ids = ['call_1', 'call_2', 'call_3']
+    const calls = ids.map((id) => ({ ...call, id }))
+    const results = [3, 1, 2].map((number) => {
+      return { role: 'tool', tool_call_id: `call_${number}`, content: `Answer ${number}` }
+    })
+    const messages = [{ role: 'assistant', content: null, tool_calls: calls }, ...results]
+    for (const [model, hasIds] of [
+      ['gemini-2.5-flash', false],
+      ['gemini-3-pro', true],
+      ['gemini-flash-latest', true],
+    ] as const) {
+      const contents = bodyFor({ messages }, model)['contents'] as { parts: Json[] }[]
+      const [called, answered] = contents.slice(-2)
+      const idOf = (id: string): Json => (hasIds ? { id } : {})
+      assert.deepEqual(
+        called?.parts.map(({ functionCall }) => functionCall),
+        ids.map((id) => ({ ...idOf(id), name: 'clock', args: {} })),
+        model,
+      )
+      assert.deepEqual(
+        answered?.parts.map(({ functionResponse }) => functionResponse),
+        ids.map((id, index) => {
+          return { ...idOf(id), name: 'clock', response: { output: `Answer ${index + 1}` } }
+        }),
+        model,
+      )
+    }
+  })
+
   test('empty message – becomes a turn with a text', () => {
     for (const role of ['user', 'assistant']) {
       const { contents } = bodyFor({ messages: [{ role, content: '' }] })

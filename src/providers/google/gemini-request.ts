@@ -26,9 +26,17 @@ const mediaTypes: Readonly<Record<string, string>> = {
   mp4: 'video/mp4',
 }
 
+/** Gemini 3 and later, to which the names without a version lead. */
+function isThirdGeneration(model: string): boolean {
+  return /gemini-(?:[3-9]|\d\d|(?:pro|flash|flash-lite)-latest)/.test(model)
+}
+
 /** True for models with thinking levels; earlier ones have a token budget. */
-function thinksInLevels(model: string): boolean {
-  return /gemini-(?:[3-9]|\d\d)/.test(model)
+const thinksInLevels = isThirdGeneration
+
+/** Calls have ids since Gemini 3, by which it pairs the responses; earlier models pair by name and position. */
+function sentCallId(id: string, model: string): string | undefined {
+  return isThirdGeneration(model) && id !== '' ? id : undefined
 }
 
 function encodeSource(source: Source, otherwise: string): Json {
@@ -65,7 +73,7 @@ function encodeModelTurn(message: ChatMessage, model: string): Json[] {
   const calls = message.toolCalls.map(({ id, name, input }, index) => {
     const missing = index === 0 && thinksInLevels(model) ? placeholderSignature : undefined
     return omitUndefined({
-      functionCall: { name, args: input },
+      functionCall: omitUndefined({ id: sentCallId(id, model), name, args: input }),
       thoughtSignature: signatureOf(id) ?? missing,
     })
   })
@@ -84,14 +92,16 @@ function encodeToolResponse(parts: readonly Part[]): Json {
   return { output: text }
 }
 
-function encodeToolMessage(message: ChatMessage, names: ReadonlyMap<string, string>): Json[] {
+function encodeToolMessage(message: ChatMessage, names: ReadonlyMap<string, string>, model: string): Json[] {
   const name = names.get(message.toolCallId)
   if (name === undefined) {
     const param = `${message.path}.tool_call_id`
     throw new UnsupportedFeatureError(param, 'must be the id of a tool call in an earlier message')
   }
   const others = message.parts.filter((part) => part.kind !== 'text')
-  return [{ functionResponse: { name, response: encodeToolResponse(message.parts) } }, ...encodeParts(others)]
+  const id = sentCallId(message.toolCallId, model)
+  const functionResponse = omitUndefined({ id, name, response: encodeToolResponse(message.parts) })
+  return [{ functionResponse }, ...encodeParts(others)]
 }
 
 /** Encodes the conversation: calls must follow a user's turn, and there must be at least one turn. */
@@ -103,7 +113,7 @@ function encodeConversation(
   const { systemParts, turns } = alternateTurns(messages, (message) => {
     for (const { id, name } of message.toolCalls) names.set(id, name)
     if (message.role === 'assistant') return encodeModelTurn(message, model)
-    return message.role === 'tool' ? encodeToolMessage(message, names) : encodeParts(message.parts)
+    return message.role === 'tool' ? encodeToolMessage(message, names, model) : encodeParts(message.parts)
   })
   const contents = turns.map(({ role, content }) => ({
     role: role === 'assistant' ? 'model' : 'user',
