@@ -22,7 +22,7 @@ import { parseArgs } from 'node:util'
 import type { FileUsage } from './support/runner/report-usage.ts'
 import { formatSeconds, root, runFiles, RunResult, type TestRun } from './support/runner/run-files.ts'
 import { suites, type Suite } from './support/runner/suite.ts'
-import { clusterFiles, suiteOf } from './support/runner/test-headers.ts'
+import { clusterFiles, needsOwnProcess, suiteOf } from './support/runner/test-headers.ts'
 
 const { values, positionals: words } = parseArgs({
   allowPositionals: true,
@@ -44,10 +44,11 @@ function chosenSuite(): Suite {
   return values.all || values.rest || values.cluster ? 'all' : 'short'
 }
 
+const readText = (file: string): string => readFileSync(join(root, file), 'utf8')
 const isSelected = (file: string): boolean => !hasWords || words.some((word) => file.includes(word))
 
 function isInSuite(file: string): boolean {
-  const text = readFileSync(join(root, file), 'utf8')
+  const text = readText(file)
   const shortest = suiteOf(file, text)
   if (values.rest && shortest === 'short' && !text.includes('trials(')) return false
   const widest = hasWords && suite === 'short' ? 'all' : suite
@@ -146,7 +147,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 const runSelected = (run: Partial<TestRun>): Promise<void> => {
   const { signal } = interruption
-  const settings = { timeoutMs, concurrency, printsTests: hasWords, usageDir: folder, signal }
+  const alone = new Set((run.files ?? []).filter((file) => needsOwnProcess(readText(file))))
+  const settings = { alone, timeoutMs, concurrency, printsTests: hasWords, usageDir: folder, signal }
   return signal.aborted ? Promise.resolve() : runFiles({ files: [], ...settings, ...run }, result)
 }
 

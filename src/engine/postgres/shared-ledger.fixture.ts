@@ -1,6 +1,7 @@
 /** The ledger of one node over a PostgreSQL of its own, and its operations, for tests. */
 import assert from 'node:assert/strict'
-import { after, type TestContext } from 'node:test'
+import type { TestContext } from 'node:test'
+import { afterAllFiles } from '../../../test/support/runner/after-all-files.ts'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from 'pg'
 import type { Db } from '../../db/db.ts'
@@ -21,9 +22,9 @@ import { verifyLedger, type LedgerReport } from '../verification/replay.ts'
 import { version } from '../../lib/version.ts'
 import type { CreditResult, Results } from '../../ledger/transaction.ts'
 
-/** One server for all tests of a file, each of which has its own database. */
+/** One server for all tests of a process, each of which has its own database. */
 let server: Promise<PostgresServer> | undefined
-after(async () => (await server)?.remove())
+afterAllFiles(async () => (await server)?.remove())
 
 const dayEnd = 1_814_400_000_000
 export const at = dayEnd - 1000

@@ -4,7 +4,8 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { after, type TestContext } from 'node:test'
+import type { TestContext } from 'node:test'
+import { afterAllFiles } from '../../../test/support/runner/after-all-files.ts'
 import { compileQuery, type Db, type Query } from '../../db/db.ts'
 import { openClient, runStatement } from '../../db/postgres/connection.ts'
 import { postgresSkipReason, startPostgres, type PostgresServer } from '../../db/postgres/postgres.fixture.ts'
@@ -86,7 +87,7 @@ export async function openServedLedger(t: TestContext): Promise<ServedLedger> {
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-verify-'))
 const template = join(folder, databaseFileName)
-after(() => rmSync(folder, { recursive: true }))
+afterAllFiles(() => rmSync(folder, { recursive: true }))
 
 /** A copy of one ledger that a test can tamper with. */
 export async function copyLedger(t: TestContext): Promise<string> {
@@ -150,7 +151,7 @@ async function openTamperedFile(t: TestContext): Promise<TamperedLedger> {
 }
 
 let postgres: Promise<{ readonly server: PostgresServer; readonly url: string }> | undefined
-after(async () => (await postgres)?.server.remove())
+afterAllFiles(async () => (await postgres)?.server.remove())
 
 /** The same ledger after a move to PostgreSQL. */
 async function moveLedger(t: TestContext): Promise<{ server: PostgresServer; url: string }> {

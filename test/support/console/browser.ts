@@ -4,7 +4,8 @@
  * that fails writes a screenshot there.
  */
 import assert from 'node:assert/strict'
-import { after, type TestContext } from 'node:test'
+import type { TestContext } from 'node:test'
+import { afterAllFiles } from '../runner/after-all-files.ts'
 import type { Browser, BrowserContext, Page, Request } from 'playwright-core'
 import { sharedTestServer, type TestServer, type TestServerSettings } from '../server/test-server.ts'
 import { chromiumPath, launchChromium } from './chromium.ts'
@@ -44,7 +45,7 @@ export interface BrowserSession {
 }
 
 let running: Promise<Browser> | null = null
-after(async () => (await running)?.close())
+afterAllFiles(async () => (await running)?.close())
 
 async function launchAndBuild(): Promise<Browser> {
   const resolverRule = `--host-resolver-rules=MAP ${remoteHost} 127.0.0.1`
@@ -52,7 +53,7 @@ async function launchAndBuild(): Promise<Browser> {
   return browser
 }
 
-/** One browser for all tests of a file, closed after the last one. */
+/** One browser for all tests of a process, closed after the last one. */
 function launchBrowser(): Promise<Browser> {
   running ??= launchAndBuild()
   return running

@@ -1,17 +1,17 @@
-/** Preloaded into each test file: on exit it writes to TEST_USAGE_DIR what the file used. */
+/** Measures what each test file uses, in the process that runs it. Preloaded, so that it sees every child process. */
 import { subscribe } from 'node:diagnostics_channel'
 import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { isTestFile } from './is-test-file.ts'
+import { isTestProcess } from './is-test-process.ts'
 
 /** What one run of a test file used. */
 export interface FileUsage {
   /** The path of the test file. */
   readonly file: string
-  /** CPU time of its process and of all processes it waited for. */
+  /** CPU time in its process, and of all processes that ended and that it waited for. */
   readonly cpuMs: number
-  /** How many relays it started. */
+  /** How many relays it started as processes. */
   readonly relays: number
   /** How many database servers, browsers and other programs it started. */
   readonly others: number
@@ -43,21 +43,34 @@ export function readUsage(folder: string): FileUsage[] {
 }
 
 const folder = process.env['TEST_USAGE_DIR']
-if (isTestFile && folder !== undefined) {
-  let relays = 0
-  let others = 0
+const started = { relays: 0, others: 0 }
+let recorded = { cpuMs: 0, relays: 0, others: 0 }
+let files = 0
+
+/** Writes what was used since the last file, or since the process started, to the folder of the run. */
+export function recordUsage(file: string): void {
+  // An interrupted run has removed the folder.
+  if (folder === undefined || !existsSync(folder)) return
+  const total = { cpuMs: cpuTimeMs(), ...started }
+  const usage: FileUsage = {
+    file,
+    cpuMs: total.cpuMs - recorded.cpuMs,
+    relays: total.relays - recorded.relays,
+    others: total.others - recorded.others,
+  }
+  recorded = total
+  files += 1
+  writeFileSync(join(folder, `usage-${process.pid}-${files}.json`), JSON.stringify(usage))
+}
+
+if (isTestProcess) {
   subscribe('child_process', (message) => {
     const { process: child } = message as {
       process: { once: (event: string, run: () => void) => void; spawnargs: string[] }
     }
     child.once('spawn', () => {
-      if (child.spawnargs.includes('serve')) relays += 1
-      else others += 1
+      if (child.spawnargs.includes('serve')) started.relays += 1
+      else started.others += 1
     })
-  })
-  process.once('exit', () => {
-    const usage: FileUsage = { file: process.argv[1] ?? '', cpuMs: cpuTimeMs(), relays, others }
-    // An interrupted run has removed the folder.
-    if (existsSync(folder)) writeFileSync(join(folder, `usage-${process.pid}.json`), JSON.stringify(usage))
   })
 }

@@ -1,9 +1,11 @@
-/** Runs test files with node:test, some at a time, and prints one line per file. */
+/** Runs test files with node:test, in a few processes that share a queue of files, and prints one line per file. */
 
+import { join } from 'node:path'
 import { run, type EventData } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
 
+import { createQueue, isEmpty } from './file-queue.ts'
 import { readUsage, type FileUsage } from './report-usage.ts'
 
 export const root: string = fileURLToPath(new URL('../../..', import.meta.url))
@@ -11,40 +13,40 @@ export const root: string = fileURLToPath(new URL('../../..', import.meta.url))
 const preloads = ['../../../src/lib/relative-imports.ts', './exit-after-tests.ts', './report-usage.ts'].map(
   (path) => new URL(path, import.meta.url).href,
 )
+const workerFile = fileURLToPath(new URL('./test-worker.ts', import.meta.url))
 /** The folder that bin/sluice.js uses. */
 const compileCache = `${root}node_modules/.cache/compile`
+/** How long a process may go on after the time of its file, before it is ended. */
+const graceMs = 30_000
 
 export interface TestRun {
   readonly files: readonly string[]
+  /** Of these files, those that have a process of their own. */
+  readonly alone: ReadonlySet<string>
+  /** For one file. */
   readonly timeoutMs: number
-  /** How many files run at a time. */
+  /** How many processes run at a time. */
   readonly concurrency: number
   /** Whether each test gets a line as soon as it ends. */
   readonly printsTests: boolean
-  /** An existing folder, for what the files write about their use of CPU and programs. */
+  /** An existing folder, for the queues and for what the files write about their use of CPU and programs. */
   readonly usageDir: string
   /** Ends the run: its files are terminated. */
   readonly signal: AbortSignal
   /** Printed before each file's name. */
   readonly label?: string
-  /** A module to preload into each file's process, and environment variables for it. */
+  /** A module to preload into each process, and environment variables for it. */
   readonly preload?: { readonly module: string; readonly env: Readonly<Record<string, string>> }
 }
 
 interface FileReport {
   passed: number
-  /** The sum over its tests. */
-  durationMs: number
-  isPrinted: boolean
   readonly failures: string[]
   readonly notes: string[]
   output: string
 }
 
-/** The file that was run. `event.file` is where the test is written, which may be a file that the run one imports. */
-function fileOf(event: { file?: string | undefined }): string {
-  return 'entryFile' in event && typeof event.entryFile === 'string' ? event.entryFile : (event.file ?? '')
-}
+const emptyReport = (): FileReport => ({ passed: 0, failures: [], notes: [], output: '' })
 
 function shortName(file: string): string {
   return file.replace(root, '')
@@ -66,22 +68,13 @@ function isOnlyFailedSubtests(error: Error): boolean {
   return 'failureType' in error && error.failureType === 'subtestsFailed'
 }
 
-function printReport(name: string, report: FileReport, durationMs: number): void {
-  report.isPrinted = true
-  const hasFailed = report.failures.length > 0
-  console.log(
-    `${hasFailed ? 'FAILED' : 'ok    '} ${name}: ${report.passed} passed, ${formatSeconds(durationMs)}`,
-  )
-  for (const note of report.notes) console.log(`       ${note}`)
-  for (const failure of report.failures) console.log(failure)
-  if (hasFailed && report.output !== '') console.log(`    printed by the file:\n${report.output}`)
-}
-
 export class RunResult {
   passed = 0
   failed = 0
   /** False also when a run fails although no single test reports a failure. */
   isGood = true
+  /** Files with a failure, by the name that is printed. */
+  readonly failedFiles = new Map<string, string>()
   /** Names of files by the reason why tests of theirs were skipped. */
   readonly skipped = new Map<string, Set<string>>()
   readonly usage: FileUsage[] = []
@@ -91,72 +84,158 @@ export class RunResult {
   }
 }
 
-export async function runFiles(testRun: TestRun, result: RunResult): Promise<void> {
-  const { files, timeoutMs, concurrency, printsTests, usageDir, signal, label = '', preload } = testRun
-  if (files.length === 0) return
-  const reports = new Map<string, FileReport>()
-  const nameOf = (file: string): string => label + shortName(file)
-  const reportOf = (file: string): FileReport => {
-    const report = reports.get(file) ?? {
-      passed: 0,
-      durationMs: 0,
-      isPrinted: false,
-      failures: [],
-      notes: [],
-      output: '',
-    }
-    reports.set(file, report)
-    return report
+/** In the process of test-worker.ts, files are subtests of one test. */
+const fileNesting = 1
+
+/** What the events of one process say about its files, which it runs one after another. */
+class WorkerReport {
+  readonly #run: TestRun
+  readonly #result: RunResult
+  readonly #failedBefore: number
+  #file: string | undefined
+  #report = emptyReport()
+  hasBegun = false
+
+  constructor(testRun: TestRun, result: RunResult) {
+    this.#run = testRun
+    this.#result = result
+    this.#failedBefore = result.failed
   }
+
+  get #name(): string {
+    return (this.#run.label ?? '') + shortName(this.#file ?? '')
+  }
+
+  begin(file: string): void {
+    this.hasBegun = true
+    this.#file = file
+    this.#report = emptyReport()
+  }
+
+  addOutput(text: string): void {
+    this.#report.output += text
+  }
+
+  addNote(text: string): void {
+    if (this.#file !== undefined) this.#report.notes.push(text)
+  }
+
+  pass({ nesting, name, skip, details }: EventData.TestPass): void {
+    if (nesting === fileNesting) return this.#finish(details.duration_ms)
+    if (typeof skip === 'string') this.#result.skip(this.#name, skip)
+    else if (details.type !== 'suite') {
+      this.#report.passed += 1
+      this.#result.passed += 1
+      if (this.#run.printsTests) console.log(`  ✓ ${name} (${formatSeconds(details.duration_ms)})`)
+    }
+  }
+
+  fail({ nesting, name, details }: EventData.TestFail): void {
+    if (!isOnlyFailedSubtests(details.error)) this.#fail(name, formatFailure(details.error))
+    if (nesting === fileNesting) this.#finish(details.duration_ms)
+  }
+
+  /** The process has ended. */
+  close(isGood: boolean): void {
+    if (this.#file !== undefined) {
+      this.#fail(this.#file, '      the process ended before the file was finished')
+      this.#finish(0)
+    }
+    if (!isGood && this.#result.failed === this.#failedBefore) this.#result.isGood = false
+  }
+
+  #fail(name: string, text: string): void {
+    this.#result.failed += 1
+    this.#report.failures.push(`    × ${shortName(name)}\n${text}`)
+  }
+
+  #finish(durationMs: number): void {
+    const { passed, failures, notes, output } = this.#report
+    const hasFailed = failures.length > 0
+    const lines = [
+      `${hasFailed ? 'FAILED' : 'ok    '} ${this.#name}: ${passed} passed, ${formatSeconds(durationMs)}`,
+      ...notes.map((note) => `       ${note}`),
+      ...failures,
+      ...(hasFailed && output !== '' ? [`    printed by the file:\n${output}`] : []),
+    ]
+    console.log(lines.join('\n'))
+    if (hasFailed) this.#result.failedFiles.set(this.#name, this.#file ?? '')
+    this.#file = undefined
+  }
+}
+
+/** Runs one process until it ends. False: it has taken no file. */
+async function runWorker(queuePath: string, testRun: TestRun, result: RunResult): Promise<boolean> {
+  const { timeoutMs, usageDir, preload } = testRun
+  const report = new WorkerReport(testRun, result)
+  // A file that blocks its event loop does not see its time-out.
+  const silence = new AbortController()
+  let timer: NodeJS.Timeout | undefined
+  const restartTimer = (): void => {
+    clearTimeout(timer)
+    timer = setTimeout(() => silence.abort(), timeoutMs + graceMs)
+  }
+  restartTimer()
   const modules = [...preloads, ...(preload ? [preload.module] : [])]
   const stream = run({
-    files: files.map((file) => root + file),
-    concurrency,
-    timeout: timeoutMs,
-    signal,
+    files: [workerFile],
+    concurrency: 1,
+    signal: AbortSignal.any([testRun.signal, silence.signal]),
     execArgv: modules.flatMap((module) => ['--import', module]),
-    env: { ...process.env, ...preload?.env, TEST_USAGE_DIR: usageDir, NODE_COMPILE_CACHE: compileCache },
+    env: {
+      ...process.env,
+      ...preload?.env,
+      TEST_QUEUE: queuePath,
+      TEST_USAGE_DIR: usageDir,
+      NODE_COMPILE_CACHE: compileCache,
+    },
   })
-  const addTime = (event: EventData.TestPass | EventData.TestFail): void => {
-    if (event.nesting === 0) reportOf(fileOf(event)).durationMs += event.details.duration_ms
-  }
-  stream.on('test:stdout', (event) => (reportOf(fileOf(event)).output += event.message))
-  stream.on('test:stderr', (event) => (reportOf(fileOf(event)).output += event.message))
-  stream.on('test:diagnostic', (event) => {
-    if (fileOf(event) !== '') reportOf(fileOf(event)).notes.push(event.message)
+  let isGood = true
+  stream.on('test:dequeue', ({ nesting, name }) => {
+    restartTimer()
+    if (nesting === fileNesting) report.begin(name)
+  })
+  for (const event of ['test:stdout', 'test:stderr'] as const)
+    stream.on(event, ({ message }) => report.addOutput(message))
+  stream.on('test:diagnostic', ({ nesting, message }) => {
+    if (nesting >= fileNesting) report.addNote(message)
   })
   stream.on('test:pass', (event) => {
-    const file = fileOf(event)
-    const { skip, details } = event
-    addTime(event)
-    if (typeof skip === 'string') result.skip(nameOf(file), skip)
-    else if (details.type !== 'suite') {
-      reportOf(file).passed += 1
-      result.passed += 1
-      if (printsTests) console.log(`  ✓ ${event.name} (${formatSeconds(details.duration_ms)})`)
-    }
+    if (event.nesting >= fileNesting) report.pass(event)
   })
   stream.on('test:fail', (event) => {
-    const file = fileOf(event)
-    const { name, details } = event
-    const report = reportOf(file)
-    addTime(event)
-    if (!isOnlyFailedSubtests(details.error)) {
-      result.failed += 1
-      report.failures.push(`    × ${shortName(name)}\n${formatFailure(details.error)}`)
-    }
-    // The file itself failed, for example while loading: it emits no summary.
-    if (name === file) printReport(nameOf(file), report, details.duration_ms)
+    if (event.nesting >= fileNesting) report.fail(event)
   })
-  stream.on('test:summary', (event) => {
-    const { success, duration_ms: durationMs } = event
-    const file = fileOf(event)
-    if (file !== '') return printReport(nameOf(file), reportOf(file), durationMs)
-    result.isGood &&= success
-  })
+  stream.on('test:summary', ({ success }) => (isGood &&= success))
   await stream.resume().toArray()
-  for (const usage of readUsage(usageDir)) result.usage.push({ ...usage, file: nameOf(usage.file) })
-  // A file that was killed emits no summary.
-  for (const [file, report] of reports)
-    if (file !== '' && !report.isPrinted) printReport(nameOf(file), report, report.durationMs)
+  clearTimeout(timer)
+  report.close(isGood)
+  return report.hasBegun
+}
+
+let queues = 0
+
+export async function runFiles(testRun: TestRun, result: RunResult): Promise<void> {
+  const { files, alone, concurrency, usageDir, signal, timeoutMs } = testRun
+  const openQueue = (selected: readonly string[]) => {
+    const path = join(usageDir, `queue-${++queues}.json`)
+    const queue = createQueue(
+      path,
+      selected.map((file) => root + file),
+      timeoutMs,
+    )
+    return { run: () => runWorker(path, testRun, result), isEmpty: () => signal.aborted || isEmpty(queue) }
+  }
+  const single = files.filter((file) => alone.has(file)).map((file) => openQueue([file]))
+  const shared = openQueue(files.filter((file) => !alone.has(file)))
+  const runNext = async (): Promise<void> => {
+    for (let next = single.shift(); next !== undefined; next = single.shift()) await next.run()
+    // A process that dies, or that has become too large, is followed by another.
+    while (!shared.isEmpty() && (await shared.run()));
+  }
+  await Promise.all(Array.from({ length: Math.min(concurrency, files.length) }, runNext))
+  if (!shared.isEmpty()) result.isGood = false
+  const names = testRun.label ?? ''
+  for (const usage of readUsage(usageDir))
+    result.usage.push({ ...usage, file: names + shortName(usage.file) })
 }

@@ -9,7 +9,12 @@
  *     // @backend sqlite – <reason>             once, never on a cluster
  *     // @backend postgres – <reason>           once; the file starts its own cluster
  *
- * `@backend` comes first and stands in every end-to-end test; clusters are not part of `npm test`.
+ *     // @own-process – <reason>                not in a process with other files
+ *
+ *     // @drives a browser                       or `a client`: what fails is run once more, alone, after all others
+ *
+ * These lines come before all others, in any order. `@backend` is in every end-to-end test; clusters are not part of
+ * `npm test`.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -30,12 +35,19 @@ export interface ClusterFiles {
 }
 
 const backendHeader =
-  /^\/\/ @backend (?:both(?: \((?<option>also without Redis|cluster in long runs)\))?|(?<store>sqlite|postgres) – (?<reason>\S.*))\n/
-const suiteHeader = /^(?:\/\/ @backend .*\n)?\/\/ @suite all – \S.*\n/
+  /^\/\/ @backend (?:both(?: \((?<option>also without Redis|cluster in long runs)\))?|(?<store>sqlite|postgres) – (?<reason>\S.*))$/m
+const suiteHeader = /^\/\/ @suite all – \S.*$/m
+const ownProcessHeader = /^\/\/ @own-process – \S.*$/m
+const drivesHeader = /^\/\/ @drives (?:a browser|a client)$/m
+
+/** The lines at the top that begin with `// @`. */
+function headerOf(text: string): string {
+  return /^(?:\/\/ @.*\n)*/.exec(text)?.[0] ?? ''
+}
 
 /** What the header of a test file says; undefined without a valid one. */
 export function backendOf(text: string): Backend | undefined {
-  const match = backendHeader.exec(text)
+  const match = backendHeader.exec(headerOf(text))
   if (!match) return undefined
   const { option, store, reason } = match.groups ?? {}
   return {
@@ -48,7 +60,17 @@ export function backendOf(text: string): Backend | undefined {
 /** The shortest suite that a test file belongs to. */
 export function suiteOf(path: string, text: string): Suite {
   if (path.endsWith('.long.ts')) return 'long'
-  return suiteHeader.test(text) ? 'all' : 'short'
+  return suiteHeader.test(headerOf(text)) ? 'all' : 'short'
+}
+
+/** Whether a test file must not share its process with others. */
+export function needsOwnProcess(text: string): boolean {
+  return ownProcessHeader.test(headerOf(text))
+}
+
+/** Whether a failure may be due to a browser, or to a client that is not ours. */
+export function drivesForeignProgram(text: string): boolean {
+  return drivesHeader.test(headerOf(text))
 }
 
 /** The files that run again on a cluster. */
