@@ -3,6 +3,7 @@
  *
  *     npm test                    the short suite: unit tests, contracts, the end-to-end tests on SQLite
  *     npm test -- ledger money    every test file whose path contains one of the words, one line per test
+ *     npm test -- --changed       what the change against HEAD reaches; --since <ref> compares with another commit
  *     npm run test:all            all *.test.ts, then the end-to-end tests again on clusters
  *     npm run test:rest           the same without what `npm test` has run with as many trials
  *     npm run check:long          also the *.long.ts and the longer end-to-end tests on clusters
@@ -19,10 +20,16 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
+import { changedFiles, reachedTests } from './support/runner/changed-files.ts'
 import type { FileUsage } from './support/runner/report-usage.ts'
 import { formatSeconds, root, runFiles, RunResult, type TestRun } from './support/runner/run-files.ts'
 import { suites, type Suite } from './support/runner/suite.ts'
-import { clusterFiles, needsOwnProcess, suiteOf } from './support/runner/test-headers.ts'
+import {
+  clusterFiles,
+  drivesForeignProgram,
+  needsOwnProcess,
+  suiteOf,
+} from './support/runner/test-headers.ts'
 
 const { values, positionals: words } = parseArgs({
   allowPositionals: true,
@@ -31,6 +38,8 @@ const { values, positionals: words } = parseArgs({
     rest: { type: 'boolean', default: false },
     long: { type: 'boolean', default: false },
     cluster: { type: 'boolean', default: false },
+    changed: { type: 'boolean', default: false },
+    since: { type: 'string' },
   },
 })
 const suite = chosenSuite()
@@ -56,16 +65,16 @@ function isInSuite(file: string): boolean {
 }
 
 function selectFiles(): string[] {
-  return (
-    globSync('{src,console,test,sim,bench,clients}/**/*.{test,long}.ts', {
-      cwd: root,
-      exclude: ['**/node_modules', '**/.venv', 'console/dist*'],
-    })
-      .filter((file) => isSelected(file) && isInSuite(file))
-      .toSorted()
-      // The longest, end-to-end tests, first: otherwise one core waits for the last of them.
-      .toReversed()
-  )
+  const selected = globSync('{src,console,test,sim,bench,clients}/**/*.{test,long}.ts', {
+    cwd: root,
+    exclude: ['**/node_modules', '**/.venv', 'console/dist*'],
+  })
+    .filter((file) => isSelected(file) && isInSuite(file))
+    .toSorted()
+    // The longest, end-to-end tests, first: otherwise one core waits for the last of them.
+    .toReversed()
+  const ref = values.since ?? (values.changed ? 'HEAD' : undefined)
+  return ref === undefined ? selected : reachedTests(selected, changedFiles(ref))
 }
 
 /** Runs end-to-end tests again with every relay as a node of a cluster; returns the number of files. */
@@ -147,8 +156,19 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 }
 const runSelected = (run: Partial<TestRun>): Promise<void> => {
   const { signal } = interruption
-  const alone = new Set((run.files ?? []).filter((file) => needsOwnProcess(readText(file))))
-  const settings = { alone, timeoutMs, concurrency, printsTests: hasWords, usageDir: folder, signal }
+  const filesWith = (has: (text: string) => boolean): Set<string> =>
+    new Set((run.files ?? []).filter((file) => has(readText(file))))
+  const alone = filesWith(needsOwnProcess)
+  const repeatable = filesWith(drivesForeignProgram)
+  const settings = {
+    alone,
+    repeatable,
+    timeoutMs,
+    concurrency,
+    printsTests: hasWords,
+    usageDir: folder,
+    signal,
+  }
   return signal.aborted ? Promise.resolve() : runFiles({ files: [], ...settings, ...run }, result)
 }
 
@@ -162,6 +182,7 @@ console.log('')
 for (const [reason, names] of skipped) console.log(`skipped: ${[...names].join(', ')}: ${reason}`)
 printUsage(result.usage)
 const duration = formatSeconds(performance.now() - startedAt)
+if (result.flaky.length > 0) console.log(`${result.flaky.length} flaky: ${result.flaky.join(', ')}`)
 console.log(`${passed} passed, ${failed} failed, in ${fileCount} files and ${duration}`)
 
 const avoidable = [...skipped.keys()].filter((reason) => !reason.startsWith('only on some machines'))

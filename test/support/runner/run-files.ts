@@ -23,6 +23,8 @@ export interface TestRun {
   readonly files: readonly string[]
   /** Of these files, those that have a process of their own. */
   readonly alone: ReadonlySet<string>
+  /** Of these files, those whose failures may be due to a browser or a client that is not ours. */
+  readonly repeatable: ReadonlySet<string>
   /** For one file. */
   readonly timeoutMs: number
   /** How many processes run at a time. */
@@ -73,8 +75,10 @@ export class RunResult {
   failed = 0
   /** False also when a run fails although no single test reports a failure. */
   isGood = true
-  /** Files with a failure, by the name that is printed. */
-  readonly failedFiles = new Map<string, string>()
+  /** How many tests of each failed file passed and failed, by the name that is printed. */
+  readonly failures = new Map<string, { readonly passed: number; readonly failed: number }>()
+  /** Files that failed at first, and passed alone. */
+  readonly flaky: string[] = []
   /** Names of files by the reason why tests of theirs were skipped. */
   readonly skipped = new Map<string, Set<string>>()
   readonly usage: FileUsage[] = []
@@ -159,7 +163,7 @@ class WorkerReport {
       ...(hasFailed && output !== '' ? [`    printed by the file:\n${output}`] : []),
     ]
     console.log(lines.join('\n'))
-    if (hasFailed) this.#result.failedFiles.set(this.#name, this.#file ?? '')
+    if (hasFailed) this.#result.failures.set(this.#name, { passed, failed: failures.length })
     this.#file = undefined
   }
 }
@@ -215,7 +219,32 @@ async function runWorker(queuePath: string, testRun: TestRun, result: RunResult)
 
 let queues = 0
 
+/** More files than these do not fail by chance. */
+const maxFlaky = 2
+
+/**
+ * Runs the files once, and then each that failed and drives a foreign program once more, alone. What it printed at first
+ * is kept.
+ */
 export async function runFiles(testRun: TestRun, result: RunResult): Promise<void> {
+  await runOnce(testRun, result)
+  const nameOf = (file: string): string => (testRun.label ?? '') + file
+  const failed = testRun.files.filter(
+    (file) => testRun.repeatable.has(file) && result.failures.has(nameOf(file)),
+  )
+  if (result.flaky.length + failed.length > maxFlaky) return
+  for (const file of failed) {
+    const repeated = new RunResult()
+    await runOnce({ ...testRun, files: [file] }, repeated)
+    if (repeated.failed > 0 || !repeated.isGood) continue
+    const first = result.failures.get(nameOf(file)) ?? { passed: 0, failed: 0 }
+    result.failed -= first.failed
+    result.passed += repeated.passed - first.passed
+    result.flaky.push(nameOf(file))
+  }
+}
+
+async function runOnce(testRun: TestRun, result: RunResult): Promise<void> {
   const { files, alone, concurrency, usageDir, signal, timeoutMs } = testRun
   const openQueue = (selected: readonly string[]) => {
     const path = join(usageDir, `queue-${++queues}.json`)
