@@ -78,6 +78,24 @@ const maximumRules: readonly (readonly [string, FieldRule])[] = [
   ['tokens_to_generate', { ...maximum, providers: new Set(['minimax', ...anyEngine]) }],
 ]
 
+/** More results than one: each is output that was not held. */
+const resultCount: FieldRule = {
+  restriction: 'maximum',
+  classify: only('maximum', (value) => value === 1),
+}
+
+/**
+ * Counts of results, by the documentation of Gemini, Cohere, Hugging Face TGI and vLLM. At the top of a request, the relay
+ * itself reads `n`, and in completions `best_of`.
+ */
+const resultCountRules: readonly (readonly [string, FieldRule])[] = [
+  'candidate_count',
+  'candidateCount',
+  'num_generations',
+  'num_return_sequences',
+  'best_of',
+].map((name) => [name, resultCount])
+
 const serviceRules: readonly (readonly [string, FieldRule])[] = [
   ['service_tier', { restriction: 'service', classify: only('service', (value) => defaultTiers.has(value)) }],
   // Audio tokens cost many times as much as text.
@@ -149,6 +167,7 @@ const searchRules: readonly (readonly [string, FieldRule])[] = [
 /** The rules by the name of the field, for requests in every format. */
 export const fieldRules: ReadonlyMap<string, FieldRule> = new Map([
   ...maximumRules,
+  ...resultCountRules,
   ...serviceRules,
   ...stateFields.map((name) => [name, state] as const),
   ...searchRules,
@@ -156,6 +175,8 @@ export const fieldRules: ReadonlyMap<string, FieldRule> = new Map([
 
 /** A maximum in a request where no engine is meant to find one. */
 export const foreignMaximum: FieldRule = maximum
+/** A count of results where the relay does not read it. */
+export const foreignResultCount: FieldRule = resultCount
 /** A tool that the provider runs, other than web search. */
 export const hostedTool: FieldRule = service
 export const searchTool: FieldRule = { restriction: 'search' }

@@ -80,6 +80,27 @@ const chatRules: readonly (readonly [providers: string, fields: object, rejected
     ['extra_body.max_tokens', 'extra_body.options.n_predict'],
   ],
   [
+    'openai-compatible vllm gemini',
+    {
+      candidate_count: 5,
+      num_generations: 5,
+      num_return_sequences: 2,
+      best_of: 2,
+      extra_body: { n: 5, candidateCount: 5 },
+      options: { n: 2 },
+    },
+    [
+      'candidate_count',
+      'num_generations',
+      'num_return_sequences',
+      'best_of',
+      'extra_body.n',
+      'extra_body.candidateCount',
+      'options.n',
+    ],
+  ],
+  ['openai-compatible', { n: 5, candidate_count: 1, extra_body: { n: 1 } }, []],
+  [
     'openai-compatible',
     { parameters: { max_new_tokens: 5, models: [] }, nvext: { ignore_eos: true } },
     ['parameters.max_new_tokens', 'nvext.ignore_eos'],

@@ -12,6 +12,7 @@ import {
   dearerBetas,
   fieldRules,
   foreignMaximum,
+  foreignResultCount,
   hostedTool,
   searchTool,
   type FieldRule,
@@ -93,7 +94,7 @@ function inMember(body: Buffer, member: JsonMember, path: string): RestrictedFie
   const value: unknown = JSON.parse(body.toString('utf8', start, end))
   if (value === null) return []
   if (betaFields.has(key)) return inBetas(value, param)
-  const rule = fieldRules.get(key) ?? foreignMaximum
+  const rule = fieldRules.get(key) ?? (key === ownResultCount ? foreignResultCount : foreignMaximum)
   const restriction = rule.classify ? rule.classify(value) : rule.restriction
   if (restriction === null) return []
   const field = toField(param, [key], { ...rule, restriction })
@@ -110,8 +111,9 @@ function toField(
   return { param, names: [...new Set([param, ...names])], restriction, ...(providers ? { providers } : {}) }
 }
 
-/** Fields for the maximum that are free at the top of a request. */
-const ownMaximums = new Set(['max_tokens', 'max_completion_tokens'])
+const ownResultCount = 'n'
+/** Fields for the maximum of output that are free at the top of a request. */
+const ownMaximums = new Set(['max_tokens', 'max_completion_tokens', ownResultCount])
 
 /** The members of an object that engines read like fields, each as often as it occurs. */
 function inContainer(text: Buffer, param: string): RestrictedField[] {
