@@ -10,7 +10,7 @@ import { newId } from '../lib/ids.ts'
 import { auditStatement } from '../db/audit.ts'
 import { auditChanges } from '../db/audit-changes.ts'
 import type { Changed } from '../db/change.ts'
-import { expectChanges, writeIfFound, type Db } from '../db/db.ts'
+import { expectChanges, requireAtMost, writeIfFound, type Db, type Query } from '../db/db.ts'
 import { sql, type KeysTable } from '../db/schema/schema.ts'
 import { isExpectationFailureOf } from '../db/store-error.ts'
 import { cleanModels, cleanNetworks } from './allowlists.ts'
@@ -141,17 +141,15 @@ function buildRow(input: KeyInput, secret: string): KeysTable {
   return { ...newKeyRow(fields, secret), limits, ...toColumns(input) }
 }
 
-/** Two preconditions that fail the batch: the account exists, and it has fewer keys than allowed. */
-function preconditions(accountId: string, maxKeys: number): Parameters<Db['write']> {
-  const account = sql.selectFrom('accounts').select('id').where('id', '=', accountId)
+/** Fails the batch that inserts a key if its account then has more than allowed. */
+function requireKeysAtMost(maxKeys: number, accountId: string): Query {
   const held = sql
     .selectFrom('keys')
-    .select((build) => build.fn.countAll<number>().as('held'))
+    .select((build) => build.fn.countAll().as('held'))
     .where('account_id', '=', accountId)
     .where('deleted_at', 'is', null)
     .where('id', 'like', 'key%')
-    .having((build) => build.fn.countAll(), '<', maxKeys)
-  return [expectChanges(account, 1), expectChanges(held, 1)]
+  return requireAtMost(held, maxKeys)
 }
 
 /**
@@ -167,10 +165,16 @@ export async function createKey(
   const row = buildRow(input, secret)
   const audit = auditStatement(options.by, 'key.create', row.id, { account: row.account_id, name: row.name })
   try {
-    await db.write(...preconditions(row.account_id, maxKeys), sql.insertInto('keys').values(row), audit)
+    const account = sql.selectFrom('accounts').select('id').where('id', '=', row.account_id)
+    await db.write(
+      expectChanges(account, 1),
+      sql.insertInto('keys').values(row),
+      requireKeysAtMost(maxKeys, row.account_id),
+      audit,
+    )
   } catch (error) {
     if (isExpectationFailureOf(error, 0)) throw notFound('Account')
-    if (!isExpectationFailureOf(error, 1)) throw error
+    if (!isExpectationFailureOf(error, 2)) throw error
     throw apiError('conflict', { message: `An account may hold at most ${maxKeys} keys. Delete one first.` })
   }
   return { value: { ...keyOf(row), secret }, changes: [{ kind: 'key', id: row.id }] }

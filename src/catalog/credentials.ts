@@ -10,9 +10,9 @@ import type { Sealer } from '../lib/encryption.ts'
 import { auditStatement } from '../db/audit.ts'
 import { auditChanges } from '../db/audit-changes.ts'
 import type { Changed } from '../db/change.ts'
-import { writeIfFound, type Db } from '../db/db.ts'
+import { requireAtMost, writeIfFound, type Db } from '../db/db.ts'
 import { sql, type UpstreamCredentialsTable } from '../db/schema/schema.ts'
-import { isForeignKeyViolation } from '../db/store-error.ts'
+import { isExpectationFailureOf, isForeignKeyViolation } from '../db/store-error.ts'
 import { cleanCredential, checkWeight } from './upstream-fields.ts'
 
 /** The id of the credential stored in the upstream's own row. */
@@ -93,11 +93,6 @@ export async function addCredential(
   input: CredentialPatch & { readonly credential: string },
   context: CredentialContext,
 ): Promise<Changed<Credential>> {
-  if ((await listCredentials(db, upstreamId)).length >= maxCredentials) {
-    throw apiError('conflict', {
-      message: `An upstream can have at most ${maxCredentials} additional credentials.`,
-    })
-  }
   const now = Date.now()
   const id = newId('crd')
   const row: UpstreamCredentialsTable = {
@@ -113,12 +108,22 @@ export async function addCredential(
     ...toColumns(input, id, context),
   }
   const detail = { credential_id: id, ...toAuditDetail(row) }
+  const count = sql
+    .selectFrom('upstream_credentials')
+    .select((build) => build.fn.countAll().as('count'))
+    .where('upstream_id', '=', upstreamId)
   try {
     await db.write(
       sql.insertInto('upstream_credentials').values(row),
+      requireAtMost(count, maxCredentials),
       auditStatement(context.by, 'upstream.credential.add', upstreamId, detail),
     )
   } catch (error) {
+    if (isExpectationFailureOf(error, 1)) {
+      throw apiError('conflict', {
+        message: `An upstream can have at most ${maxCredentials} additional credentials.`,
+      })
+    }
     throw isForeignKeyViolation(error) ? notFound('Upstream') : error
   }
   return loadChangedCredential(db, upstreamId, id)

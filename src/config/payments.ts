@@ -5,6 +5,7 @@ import {
   duration,
   flag,
   inGroup,
+  integer,
   InvalidSettingError,
   oneOf,
   secret,
@@ -85,6 +86,16 @@ export const paymentSettings = inGroup('Payments', {
     env: 'PAYMENT_MAX_DAY',
     doc: 'The maximum amount that an account can order in 24 hours, in the currency of the method.',
     ...amountText('200000'),
+  },
+  openOrders: {
+    env: 'OPEN_ORDERS',
+    doc: 'How many unpaid orders the customers of an account may have open. Orders of operators, of the admin API and of automatic recharges do not count.',
+    ...integer(5, 1, 10_000),
+  },
+  ordersPerHour: {
+    env: 'ORDERS_PER_HOUR',
+    doc: 'How many orders the customers of an account may make in an hour with one method, ended ones included. Orders of operators, of the admin API and of automatic recharges do not count.',
+    ...integer(10, 1, 10_000),
   },
   paymentExpiryMs: {
     env: 'PAYMENT_EXPIRY',

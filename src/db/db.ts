@@ -102,6 +102,19 @@ export function expectChanges(query: Query, changes: number): Statement {
 }
 
 /**
+ * A statement that rolls its batch back (`conflict`) if a count or sum is larger. `total` returns one number. Where a
+ * count bounds rows, it follows their statement in the same batch: one that is read before may be out of date.
+ */
+export function requireAtMost(total: Query, max: number | bigint): Statement {
+  const { sql, parameters } = compileQuery(total)
+  return {
+    sql: `select 1 as within where coalesce((${sql}), 0) <= ?`,
+    parameters: [...parameters, max],
+    expectChanges: 1,
+  }
+}
+
+/**
  * Runs a batch whose first statement is for one row. If it changes none, because the row does not exist or is not in the
  * expected state, nothing is written and the result is false.
  */

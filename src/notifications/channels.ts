@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto'
 import { apiError, invalidField, notFound } from '../errors.ts'
 import { auditStatement } from '../db/audit.ts'
 import { auditChanges } from '../db/audit-changes.ts'
-import { expectChanges, type Db } from '../db/db.ts'
+import { expectChanges, requireAtMost, type Db } from '../db/db.ts'
 import { sql, type ChannelKind, type ChannelsTable } from '../db/schema/schema.ts'
 import { isUniqueViolation, isExpectationFailureOf } from '../db/store-error.ts'
 import { upstreamUrlProblem, type Cidr } from '../lib/address-guard.ts'
@@ -118,8 +118,6 @@ export async function createChannel(
   const isOperators = audience === operatorAudience
   if (!isOperators && kind !== 'webhook') throw invalidField('kind', 'must be webhook for an account')
   const maxChannels = isOperators ? maxPerAudience : maxPerAccount
-  if ((await listChannels(db, audience)).length >= maxChannels)
-    throw apiError('conflict', { message: `At most ${maxChannels} channels are allowed. Delete one first.` })
   const needsSecret = kind === 'webhook' && (input.secret ?? null) === null
   const generatedSecret = needsSecret ? `whsec_${randomBytes(32).toString('base64')}` : null
   const target = targetOf(input, { address: '', secret: generatedSecret, server: null })
@@ -141,9 +139,23 @@ export async function createChannel(
     updated_at: now,
   }
   const { target: _sealed, ...auditDetail } = row
+  const count = sql
+    .selectFrom('channels')
+    .select((build) => build.fn.countAll().as('count'))
+    .where('audience', '=', audience)
+  const written = db.write(
+    sql.insertInto('channels').values(row),
+    requireAtMost(count, maxChannels),
+    auditStatement(by, 'channel.create', id, auditDetail),
+  )
   await rejectIfTaken(
     row.name,
-    db.write(sql.insertInto('channels').values(row), auditStatement(by, 'channel.create', id, auditDetail)),
+    written.catch((error: unknown) => {
+      if (!isExpectationFailureOf(error, 1)) throw error
+      throw apiError('conflict', {
+        message: `At most ${maxChannels} channels are allowed. Delete one first.`,
+      })
+    }),
   )
   return { channel: channelOf(row), secret: generatedSecret }
 }

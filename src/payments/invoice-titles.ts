@@ -1,8 +1,9 @@
 /** Invoice titles: whom the invoices of an account name. They are added and deleted; an invoice keeps a copy of its own. */
 import { auditStatement } from '../db/audit.ts'
-import { writeIfFound, expectChanges, type Db } from '../db/db.ts'
+import { requireAtMost, writeIfFound, type Db } from '../db/db.ts'
 import { fieldsOf, rowOf, type RowFields } from '../db/row-fields.ts'
 import { sql, type InvoiceTitlesTable } from '../db/schema/schema.ts'
+import { isExpectationFailure } from '../db/store-error.ts'
 import { apiError, invalidField } from '../errors.ts'
 import { newId } from '../lib/ids.ts'
 import { cleanTaxNumber } from './tax-number.ts'
@@ -40,8 +41,6 @@ export async function addInvoiceTitle(
   const { kind, taxNumber } = input
   if (kind === 'enterprise' && taxNumber === null)
     throw invalidField('tax_number', 'is required for an enterprise')
-  if ((await listInvoiceTitles(db, account)).length >= maxTitles)
-    throw apiError('conflict', { message: `An account has at most ${maxTitles} invoice titles.` })
   const title: InvoiceTitle = {
     ...input,
     id: newId('ttl'),
@@ -49,10 +48,20 @@ export async function addInvoiceTitle(
     taxNumber: taxNumber === null ? null : cleanTaxNumber(taxNumber),
     createdAt: Date.now(),
   }
-  await db.write(
-    expectChanges(sql.insertInto('invoice_titles').values(rowOf<InvoiceTitlesTable>(title)), 1),
-    auditStatement(by, 'invoice.title_add', title.id, { account, title: title.title }),
-  )
+  const count = sql
+    .selectFrom('invoice_titles')
+    .select((build) => build.fn.countAll().as('count'))
+    .where('account_id', '=', account)
+  try {
+    await db.write(
+      sql.insertInto('invoice_titles').values(rowOf<InvoiceTitlesTable>(title)),
+      requireAtMost(count, maxTitles),
+      auditStatement(by, 'invoice.title_add', title.id, { account, title: title.title }),
+    )
+  } catch (error) {
+    if (!isExpectationFailure(error)) throw error
+    throw apiError('conflict', { message: `An account has at most ${maxTitles} invoice titles.` })
+  }
   return title
 }
 

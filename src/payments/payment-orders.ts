@@ -3,7 +3,7 @@
  * that was paid once stays paid. Statements are for the batches of `engine/payments/`.
  */
 import { sql as fragment, type Compilable } from 'kysely'
-import { expectChanges, pageOf, type Db, type Page, type PageOptions, type Query } from '../db/db.ts'
+import { pageOf, requireAtMost, type Db, type Page, type PageOptions, type Query } from '../db/db.ts'
 import { columnsOf, fieldsOf, rowOf, type RowFields } from '../db/row-fields.ts'
 import { sql, type OrderState, type PaymentOrdersTable } from '../db/schema/schema.ts'
 import { newId } from '../lib/ids.ts'
@@ -101,6 +101,16 @@ export async function dueOrders(db: Db, method: MethodName, now: number, limit: 
   return (await db.all(query)).map(orderOf)
 }
 
+/** The provider is asked about the open orders of a method at this time at the latest. */
+export function checkOpenOrdersAt(method: MethodName, at: number): Compilable {
+  return sql
+    .updateTable('payment_orders')
+    .set({ next_check_at: at })
+    .where('method', '=', method)
+    .where('state', 'in', [...openStates])
+    .where('next_check_at', '>', at)
+}
+
 interface Ordered {
   readonly account: string
   readonly method: MethodName
@@ -126,17 +136,57 @@ const totalOrdered = ({ account, method, since, automaticOnly = false }: Ordered
     .where('state', 'in', ['created', 'pending', 'paid'])
 
 /** Rolls back the batch that inserts this order if, with it, its account has ordered more than this since then. */
-export function requireAtMost(
+export function requireOrderedAtMost(
   maxMinor: bigint,
-  { id, accountId: account, method }: Order,
+  { accountId: account, method }: Pick<Order, 'accountId' | 'method'>,
   since: number,
 ): Query {
-  const order = sql
+  return requireAtMost(totalOrdered({ account, method, since }), maxMinor)
+}
+
+/** See `actorOf` in users/users.ts. */
+const customerActors = 'customer:%'
+
+/** What a customer's session may order: unpaid orders at a time, and orders of a method since a time, ended ones included. */
+export interface OrderBounds {
+  readonly maxOpen: number
+  readonly maxSince: number
+  readonly since: number
+}
+
+type OrderOwner = Pick<Order, 'accountId' | 'method'>
+
+/** Those that customers have ordered; neither an administrator's nor automatic recharges. */
+const orderedByCustomers = ({ accountId }: OrderOwner) =>
+  sql
     .selectFrom('payment_orders')
-    .select('id')
-    .where('id', '=', id)
-    .where(totalOrdered({ account, method, since }), '<=', maxMinor)
-  return expectChanges(order, 1)
+    .where('account_id', '=', accountId)
+    .where('ordered_by', 'like', customerActors)
+
+const openOrdersBy = (owner: OrderOwner) =>
+  orderedByCustomers(owner)
+    .where('state', 'in', [...openStates])
+    .select((build) => build.fn.countAll<number>().as('count'))
+
+const ordersSinceBy = (owner: OrderOwner, since: number) =>
+  orderedByCustomers(owner)
+    .where('method', '=', owner.method)
+    .where('created_at', '>=', since)
+    .select((build) => build.fn.countAll<number>().as('count'))
+
+/** Rolls back the batch that inserts an order beyond the bounds. */
+export function requireOrderBounds(order: OrderOwner, { maxOpen, maxSince, since }: OrderBounds): Query[] {
+  return [requireAtMost(openOrdersBy(order), maxOpen), requireAtMost(ordersSinceBy(order, since), maxSince)]
+}
+
+/** Which bound another order would exceed; null: none. */
+export async function exceededOrderBound(
+  db: Db,
+  owner: OrderOwner,
+  { maxOpen, maxSince, since }: OrderBounds,
+): Promise<'open' | 'since' | null> {
+  if (((await db.first(openOrdersBy(owner)))?.count ?? 0) >= maxOpen) return 'open'
+  return ((await db.first(ordersSinceBy(owner, since)))?.count ?? 0) >= maxSince ? 'since' : null
 }
 
 export interface OrderFilter {

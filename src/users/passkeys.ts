@@ -12,9 +12,9 @@ import type {
 } from '@simplewebauthn/server'
 import { apiError } from '../errors.ts'
 import { auditStatement } from '../db/audit.ts'
-import { type Db, type Query, writeIfFound } from '../db/db.ts'
+import { requireAtMost, type Db, type Query, writeIfFound } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
-import { isUniqueViolation } from '../db/store-error.ts'
+import { isExpectationFailure, isUniqueViolation } from '../db/store-error.ts'
 import type { PasskeysTable } from '../db/schema/tables/users.ts'
 import { actorOf, userById, type User } from './users.ts'
 import { issueOneTimeToken, consumeOneTimeToken, type OneTimeTokenInput } from './one-time-tokens.ts'
@@ -55,6 +55,10 @@ export interface PasskeyChallenge {
   readonly options: Record<string, unknown>
 }
 
+function tooManyPasskeys() {
+  return apiError('conflict', { message: `You already have ${maxPasskeys} passkeys. Delete one first.` })
+}
+
 /** Throws 409 if the user has the maximum number of passkeys. */
 export async function startPasskeyRegistration(
   db: Db,
@@ -62,8 +66,7 @@ export async function startPasskeyRegistration(
   relyingParty: RelyingParty & { readonly name: string },
 ): Promise<PasskeyChallenge> {
   const existing = await passkeyRows(db, user.id)
-  if (existing.length >= maxPasskeys)
-    throw apiError('conflict', { message: `You already have ${maxPasskeys} passkeys. Delete one first.` })
+  if (existing.length >= maxPasskeys) throw tooManyPasskeys()
   const { generateRegistrationOptions } = await loadWebauthn()
   const options = await generateRegistrationOptions({
     rpName: relyingParty.name,
@@ -102,7 +105,7 @@ function passkeyRejected(cause?: unknown) {
   return error
 }
 
-/** Stores the passkey created by the browser. Throws 401 if it cannot be verified. */
+/** Stores the passkey created by the browser. Throws 401 if it cannot be verified, 409 if the user has too many. */
 export async function finishPasskeyRegistration(
   db: Db,
   user: User,
@@ -136,8 +139,13 @@ export async function finishPasskeyRegistration(
   }
   try {
     const audit = auditStatement(actorOf(user), 'person.passkey_add', user.id, { name: input.name })
-    await db.write(sql.insertInto('passkeys').values(row), audit)
+    const count = sql
+      .selectFrom('passkeys')
+      .select((build) => build.fn.countAll().as('count'))
+      .where('person_id', '=', user.id)
+    await db.write(sql.insertInto('passkeys').values(row), requireAtMost(count, maxPasskeys), audit)
   } catch (error) {
+    if (isExpectationFailure(error)) throw tooManyPasskeys()
     throw isUniqueViolation(error, 'passkeys.id')
       ? apiError('conflict', { message: 'This passkey is already registered.' })
       : error

@@ -10,9 +10,12 @@ import {
   newOrderId,
   orderByClientKey,
   orderedSince,
-  requireAtMost,
+  exceededOrderBound,
+  requireOrderBounds,
+  requireOrderedAtMost,
   updateOrder,
   type Order,
+  type OrderBounds,
 } from '../../payments/payment-orders.ts'
 import { releaseBonus } from '../../payments/recharge-bonuses.ts'
 import { ProviderError, type MethodName, type PaymentMethod } from '../../payments/payment-method.ts'
@@ -35,11 +38,16 @@ export interface OrderInput {
   readonly savesCard?: boolean
   /** A saved card is charged; nobody begins the order. */
   readonly automatic?: boolean
+  /** A customer's session makes it, so OPEN_ORDERS and ORDERS_PER_HOUR apply. */
+  readonly bySession?: boolean
   /** The actor in the audit log. */
   readonly by: string
 }
 
-const day = 86_400_000
+/** An order that is too many can be made when another one has ended. */
+const retryOrderMs = 60_000
+const hour = 3_600_000
+const day = 24 * hour
 
 /** What an order would be: shown before it is made. */
 export interface OrderQuote {
@@ -100,15 +108,36 @@ export async function createOrder(
   let written: Order
   try {
     const { order, bonus } = await prepareOrder(deps, input)
-    written = await writeOrder(deps, order, bonus)
+    const isBounded = input.bySession === true
+    if (isBounded) await rejectIfTooMany(deps, order)
+    written = await writeOrder(deps, order, bonus, isBounded ? requireOrderBounds(order, boundsOf(deps)) : [])
   } catch (error) {
     // Another call with this key was faster: it has the number, and may have used the maximum of the day.
     const first = await repeatedOrder(deps, input)
     if (first !== undefined) return { order: await beginOnce(deps, first), isNew: false }
     if (!isExpectationFailure(error)) throw error
-    throw overDayMaximum(deps, methodForOrder(deps, input.method).currency)
+    const method = methodForOrder(deps, input.method)
+    if (input.bySession === true)
+      await rejectIfTooMany(deps, { accountId: input.account, method: method.name })
+    throw overDayMaximum(deps, method.currency)
   }
   return { order: await beginOnce(deps, written), isNew: true }
+}
+
+function boundsOf({ config, now }: PaymentDeps): OrderBounds {
+  return { maxOpen: config.openOrders, maxSince: config.ordersPerHour, since: now() - hour }
+}
+
+/** Throws 429 if the account has too many unpaid orders, or has made too many. */
+async function rejectIfTooMany(deps: PaymentDeps, owner: Pick<Order, 'accountId' | 'method'>): Promise<void> {
+  const bounds = boundsOf(deps)
+  const exceeded = await exceededOrderBound(deps.db, owner, bounds)
+  if (exceeded === null) return
+  const message =
+    exceeded === 'open'
+      ? `Too many unpaid orders: at most ${bounds.maxOpen} may be open. Pay or cancel one of them first.`
+      : `Too many orders: at most ${bounds.maxSince} an hour with this payment method. Try again later.`
+  throw apiError('rate_limit_exceeded', { message, retryAfterMs: retryOrderMs })
 }
 
 /** The order, not yet written, and its bonus. Throws 400 naming the field. */
@@ -146,7 +175,7 @@ export async function writeOrder(
   const { id, accountId: account, method, currency, orderedBy } = order
   const amount = formatMinor(order.amountMinor, currency)
   const maxMinor = parseMinor(config.paymentMaxDay, currency)
-  const rest = [requireAtMost(maxMinor, order, now() - day), ...extra]
+  const rest = [requireOrderedAtMost(maxMinor, order, now() - day), ...extra]
   const audit = auditStatement(orderedBy, 'payment-order.create', id, { account, method, amount, currency })
   try {
     await db.write(expectChanges(insertOrder(order), 1), ...rest, ...bonus.reserve(order), audit)

@@ -124,7 +124,8 @@ export const orderEndpoints = {
         client_key: clientKey = null,
         saves_card: savesCard = false,
       } = body
-      const input = { account: accountId, method, product, amount, clientKey, savesCard, by }
+      const bySession = context.user.role === 'customer'
+      const input = { account: accountId, method, product, amount, clientKey, savesCard, bySession, by }
       return orderJson(context, (await ctx.payments.createOrder(input)).order)
     },
   }),
