@@ -8,6 +8,7 @@ import { availabilitySettings, notificationSettings, processSettings } from './c
 import { paymentSettings } from './config/payments.ts'
 import { referralSettings } from './config/referrals.ts'
 import {
+  amountText,
   urlList,
   bytes,
   cidrList,
@@ -130,6 +131,11 @@ export const settings = {
         return text ?? null
       },
     },
+    confirmAbove: {
+      env: 'CONFIRM_ABOVE',
+      doc: 'An operator’s session must confirm the password, or use a passkey, again before it credits or debits more than this amount, or creates vouchers worth more together. In the platform’s currency.',
+      ...amountText('10000'),
+    },
     signUp: {
       env: 'SIGN_UP',
       doc: 'Who can sign up in the console: anyone, anyone with an invite code from an operator, or nobody.',
@@ -174,6 +180,11 @@ export const settings = {
       doc: 'The maximum number of keys per account.',
       ...integer(10, 1, 10_000),
     },
+    writesPerMinute: {
+      env: 'WRITES_PER_MINUTE',
+      doc: 'How many changes the sessions of an account may make in the console in a minute, on all nodes together. Operators and the admin API have no such limit.',
+      ...integer(60, 1, 100_000),
+    },
     freeAbortsPerHour: {
       env: 'FREE_ABORTS_PER_HOUR',
       doc: 'How many requests an account may cancel before the first content within 60 minutes without a charge, per node. For further ones, the input estimate is charged if the upstream had responded with 2xx.',
@@ -188,6 +199,11 @@ export const settings = {
       env: 'BODIES_LIMIT',
       doc: 'The maximum total size of the request bodies that a worker holds in memory. One account holds at most an eighth, or one body of `BODY_LIMIT` if that is more, and gets 429 beyond it; other requests beyond the total get 503. An eighth is reserved for bodies under 64 KiB. Set it to at least eight times `BODY_LIMIT`.',
       ...bytes('256MiB', 1024 ** 2, 64 * 1024 ** 3),
+    },
+    bodyTimeoutMs: {
+      env: 'BODY_TIMEOUT',
+      doc: 'A request body must arrive within this time and one second for each 16 KiB of it, and may make no progress for twice this time; otherwise it is rejected with 400.',
+      ...duration('30s', 100, 3_600_000),
     },
     answerLimitBytes: {
       env: 'ANSWER_LIMIT',

@@ -96,6 +96,8 @@ export interface ApiErrorDetail {
   readonly code?: string
   /** Milliseconds until a retry can succeed; sent as `Retry-After`. */
   readonly retryAfterMs?: number
+  /** The content codings that a request body may have (RFC 9110, 15.5.16); sent as `Accept-Encoding`. */
+  readonly acceptEncoding?: string
   /** Replaces what follows from the status. */
   readonly final?: boolean
   /** `error.details` of Anthropic's format, which its client libraries read. */

@@ -40,6 +40,9 @@ export interface MainThreadServices {
   retireNode(id: string): Promise<number>
   /** The health of these calls, in the same order. */
   callHealth(circuits: readonly CircuitKeys[]): Promise<CallHealth[]>
+  /** Whether the account may begin this export (CSV, PDF), or go on with it; it has one at a time. */
+  takeExport(account: string, id: string): Promise<boolean>
+  endExport(account: string, id: string): Promise<void>
   /** The metrics of the whole process in Prometheus' text format. */
   metrics(): Promise<string>
 }

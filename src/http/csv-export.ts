@@ -2,6 +2,7 @@
 import type { Context } from 'hono'
 import { dateOf } from '../ledger/periods.ts'
 import { csvResponse, type CsvCell } from './csv.ts'
+import type { Export } from './exports.ts'
 
 /** A field of a row, or a field of an object in it: `caps.daily`. */
 type FieldPath<Row> = {
@@ -100,19 +101,23 @@ export interface ListPage {
 /** Who reads an export, and its rows. */
 export interface ExportOptions extends CellContext {
   readonly readPage: (cursor: string | undefined) => Promise<ListPage>
+  /** Ended when the last page was sent, or nobody reads further. */
+  readonly slot: Export
   /** Whether people open the file, in programs that read UTF-8 only after a byte order mark. */
   readonly forPeople: boolean
 }
 
 async function* readRows(
   { columns }: CsvExport,
-  { readPage, timezone, currency }: ExportOptions,
+  { readPage, slot, timezone, currency }: ExportOptions,
 ): AsyncGenerator<CsvCell[][], void> {
+  await using running = slot
   let cursor: string | undefined
   do {
     const { data, next } = await readPage(cursor)
     yield data.map((row) => columns.map(({ valueOf }) => toCell(valueOf(row, { timezone, currency }))))
     cursor = next ?? undefined
+    await running.continue()
   } while (cursor !== undefined)
 }
 

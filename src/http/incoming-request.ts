@@ -8,6 +8,7 @@ import type { BodyBudget } from './body.ts'
 export type HeaderName =
   | 'access-control-request-headers'
   | 'authorization'
+  | 'content-encoding'
   | 'content-type'
   | 'idempotency-key'
   | 'origin'
@@ -32,9 +33,11 @@ export interface IncomingRequest {
   readonly openWebSocket?: (caller: Caller) => void
   /** A request of WebSocket mode that only prepares a conversation: no model is called. */
   readonly isWarmUp?: boolean
+  /** The names of its headers `x-sluice-*`, in lower case. */
+  readonly relayHeaderNames: readonly string[]
   /** The first header of this name. */
   header(name: HeaderName): string | undefined
-  /** The whole body, reserved for the account until the caller releases it. Throws 400, 413, 429 or 503. */
+  /** The whole body, reserved for the account until the caller releases it. Throws 400, 413, 415, 429 or 503. */
   body(budget: BodyBudget, accountId: string): Buffer | Promise<Buffer>
   /** The writer of the response; called once. `commonHeaders`: headers of every response, as a flat list. */
   respond(commonHeaders: readonly string[]): ResponseWriter

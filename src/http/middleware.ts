@@ -1,51 +1,42 @@
-/** Hono middleware of the admin API and the console API: the limit of request bodies. */
-import type { MiddlewareHandler } from 'hono'
-import { apiError } from '../errors.ts'
-import { bodyAbortedError, bodyTimeoutError, maxBodyMs } from './body.ts'
+/** Bodies of requests that Hono serves: those of the admin API and the console API. */
+import type { Context, MiddlewareHandler } from 'hono'
+import type { BodyBudget } from './body.ts'
+import { readRequest } from './body-receiver.ts'
 
-const maxBodyBytes = 1024 * 1024
+export const maxBodyBytes = 1024 * 1024
+/** Of clients that have no session: what they send fits many times. */
+export const maxStrangerBodyBytes = 16_384
 
-/** Throws 413 if the body is too large, and 400 if it is incomplete or arrives too slowly. */
-async function readBounded(
-  stream: ReadableStream<Uint8Array>,
-  maxMs: typeof maxBodyMs,
-  maxBytes: number,
-): Promise<Buffer> {
-  const startedMs = performance.now()
-  const reader = stream.getReader()
-  const parts: Uint8Array[] = []
-  let size = 0
-  for (;;) {
-    const timeout = Promise.withResolvers<never>()
-    const remainingMs = startedMs + maxMs(size) - performance.now()
-    const timer = setTimeout(() => timeout.reject(bodyTimeoutError()), remainingMs)
-    const read = reader.read().catch(() => {
-      throw bodyAbortedError()
-    })
-    const { value } = await Promise.race([read, timeout.promise]).finally(() => clearTimeout(timer))
-    if (value === undefined) return Buffer.concat(parts)
-    size += value.byteLength
-    if (size > maxBytes) throw apiError('request_too_large')
-    parts.push(value)
-  }
+export interface BodyOwner {
+  readonly owner: string
+  readonly maxBytes: number
 }
 
-/** Reads the body of each request within the bounds of its size and time. Relayed requests have their own (body.ts). */
-export function limitBody(maxMs = maxBodyMs, maxBytes = maxBodyBytes): MiddlewareHandler {
+/**
+ * Reads the body of a request within its bounds (body.ts); handlers get a request with the decoded body. Dispose of the
+ * result when the response has been created.
+ */
+export async function receiveBody(c: Context, budget: BodyBudget, from: BodyOwner): Promise<Disposable> {
+  const { raw } = c.req
+  if (raw.body === null) return { [Symbol.dispose]() {} }
+  const { url, method } = raw
+  const body = await readRequest(raw, budget, from)
+  const headers = new Headers(raw.headers)
+  headers.delete('content-encoding')
+  headers.set('content-length', String(body.length))
+  c.req.raw = new Request(url, { method, headers, body: new Uint8Array(body) })
+  return { [Symbol.dispose]: () => budget.release(from.owner, body.length) }
+}
+
+/** Receives the body of each request. */
+export function limitBody(budget: BodyBudget, from: (c: Context) => BodyOwner): MiddlewareHandler {
   return async (c, next) => {
-    const { raw, method } = c.req
-    const length = c.req.header('content-length')
-    if (Number(length ?? 0) > maxBytes) throw apiError('request_too_large')
-    if (length !== '0' && raw.body !== null) {
-      const body = await readBounded(raw.body, maxMs, maxBytes)
-      c.req.raw = new Request(raw.url, { method, headers: raw.headers, body })
-    }
+    using _body = await receiveBody(c, budget, from(c))
     await next()
   }
 }
 
-export const bodyLimit = limitBody()
-
 /** Of bodies that carry a file as base64: a third more than its bytes, and the other fields. */
-export const fileBodyLimit = (maxFileBytes: number): MiddlewareHandler =>
-  limitBody(maxBodyMs, Math.ceil(maxFileBytes / 3) * 4 + 65_536)
+export function bodyBytesOfFile(maxFileBytes: number): number {
+  return Math.ceil(maxFileBytes / 3) * 4 + 65_536
+}

@@ -14,6 +14,8 @@ import { ApiKeyAuth } from './api-key-auth.ts'
 import { isConsolePath } from './static-files.ts'
 import { authenticateBySession, playgroundPath } from './console/account/playground.ts'
 import { corsHeaders } from './cors.ts'
+import { hasFunds } from './funds.ts'
+import { requireKnownHeaders } from './relay-headers.ts'
 import type { AppContext } from './app-context.ts'
 import { decodePathSegment, endpointPath, requireValidTarget } from './request-target.ts'
 import { NodeRequest } from './server/node-request.ts'
@@ -57,6 +59,11 @@ export class Router {
     const { config, directory } = deps.ctx
     this.bodies = new BodyBudget(config)
     this.apiKeys = new ApiKeyAuth(directory, config.trustProxy)
+  }
+
+  hasFunds(caller: Caller): Promise<boolean> {
+    const { catalog, relay } = this.#deps
+    return hasFunds({ catalog, ledger: relay.ledger }, caller)
   }
 
   /** Handles a request of node:http; never throws. */
@@ -192,6 +199,7 @@ export class Router {
     open: NonNullable<IncomingRequest['openWebSocket']>,
   ): Promise<void> {
     const caller = this.#authenticate(context) ?? (await this.#authenticateOnceCurrent(context))
+    requireKnownHeaders(context.incoming)
     if (!this.#deps.ctx.isReady()) throw apiError('service_unavailable', { retryAfterMs: 1000 })
     open(caller)
   }
@@ -228,6 +236,7 @@ export class Router {
     if (type !== undefined && !/^(?:application\/(?:[\w.+-]+\+)?json|text\/plain)\b/i.test(type)) {
       throw apiError('unsupported_media_type')
     }
+    if (isCallPath(context.path) || context.path === playgroundPath) requireKnownHeaders(incoming)
     if (!this.#deps.ctx.isReady() && !this.#deps.isDraining())
       throw apiError('service_unavailable', { retryAfterMs: 1000 })
     const body = incoming.body(this.bodies, caller.accountId)
@@ -273,7 +282,8 @@ function requireMethod({ incoming: { method }, headers }: HttpRequestContext, al
 /** The authentication scheme, and whether and when to retry. */
 function errorHeaders(error: ApiError): string[] {
   const headers: string[] = error.status === 401 ? ['www-authenticate', 'Bearer'] : []
-  const { retryAfterMs } = error.detail
+  const { retryAfterMs, acceptEncoding } = error.detail
+  if (acceptEncoding !== undefined) headers.push('accept-encoding', acceptEncoding)
   if (error.final) headers.push('x-should-retry', 'false')
   if (retryAfterMs === undefined) return headers
   const ms = Math.max(1, Math.ceil(retryAfterMs))

@@ -14,6 +14,8 @@ interface Limit {
   readonly windowMs: number
   /** At most so many for one subject from all networks together, except those with a success in the last 90 days. */
   readonly maxFromAnywhere?: number
+  /** Of the error. */
+  readonly message?: string
 }
 
 const limits = {
@@ -29,6 +31,12 @@ const limits = {
   'proof-person': { maxAttempts: 10, windowMs: 900_000 },
   /** Voucher codes that do not exist. */
   'voucher-account': { maxAttempts: 10, windowMs: 600_000 },
+  /** What the sessions of an account change. */
+  'session-write': {
+    maxAttempts: 60,
+    windowMs: 60_000,
+    message: 'Too many changes. Try again in a minute.',
+  },
 } as const satisfies Record<string, Limit>
 
 export type ThrottleRule = keyof typeof limits
@@ -43,6 +51,7 @@ export interface ThrottleSubject {
 
 /** One count, with its limit. */
 interface Counter {
+  readonly message?: string | undefined
   readonly name: string
   readonly maxAttempts: number
   /** The name of the mark that a success from this network left. With that mark, the counter does not apply. */
@@ -60,38 +69,51 @@ function hashName(...parts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url')
 }
 
-function countersOf(rule: ThrottleRule, { id = '', address }: ThrottleSubject): Counter[] {
-  const { maxAttempts, maxFromAnywhere }: Limit = limits[rule]
+function countersOf(limit: Limit, rule: ThrottleRule, { id = '', address }: ThrottleSubject): Counter[] {
+  const { maxAttempts, maxFromAnywhere, message } = limit
   const network = address === undefined ? '' : addressNetwork(address)
   const site = address === undefined ? null : siteNetwork(address)
-  const counters: Counter[] = [{ name: hashName(rule, id, network), maxAttempts }]
+  const counters: Counter[] = [{ name: hashName(rule, id, network), maxAttempts, message }]
   if (site !== null) counters.push({ name: hashName(rule, id, site), maxAttempts: maxAttempts * siteScale })
   if (maxFromAnywhere === undefined) return counters
   const successName = hashName(rule, id, network, 'success')
   return [...counters, { name: hashName(rule, id), maxAttempts: maxFromAnywhere, successName }]
 }
 
-function tooManyAttempts(retryAfterMs: number): ApiError {
-  return apiError('rate_limit_exceeded', {
-    message: 'Too many attempts. Try again in a few minutes.',
-    retryAfterMs,
-  })
+function tooManyAttempts(
+  retryAfterMs: number,
+  message = 'Too many attempts. Try again in a few minutes.',
+): ApiError {
+  return apiError('rate_limit_exceeded', { message, retryAfterMs })
 }
 
 export class LoginThrottle {
   readonly #db: Db
   readonly #now: () => number
+  readonly #writesPerMinute: number
   /** The end of each block; the oldest block first. */
   readonly #blockedUntil = new Map<string, number>()
 
-  constructor(db: Db, now: () => number = Date.now) {
+  /** `writesPerMinute`: of the sessions of an account. */
+  constructor(
+    db: Db,
+    now: () => number = Date.now,
+    writesPerMinute: number = limits['session-write'].maxAttempts,
+  ) {
     this.#db = db
     this.#now = now
+    this.#writesPerMinute = writesPerMinute
+  }
+
+  #countersOf(rule: ThrottleRule, subject: ThrottleSubject): Counter[] {
+    const limit: Limit = limits[rule]
+    const isWrite = rule === 'session-write'
+    return countersOf(isWrite ? { ...limit, maxAttempts: this.#writesPerMinute } : limit, rule, subject)
   }
 
   /** Throws 429 with the time to wait if there were too many attempts. Does not count an attempt. */
   async check(rule: ThrottleRule, subject: ThrottleSubject): Promise<void> {
-    for (const counter of countersOf(rule, subject)) {
+    for (const counter of this.#countersOf(rule, subject)) {
       await this.#throwIfBlocked(counter)
       const query = sql.selectFrom('attempts').select(['tries', 'until']).where('name', '=', counter.name)
       const found = await this.#db.first(query.where('until', '>', this.#now()))
@@ -101,7 +123,7 @@ export class LoginThrottle {
 
   /** Counts an attempt. Throws 429 with the time to wait if there were too many. */
   async count(rule: ThrottleRule, subject: ThrottleSubject): Promise<void> {
-    const counters = countersOf(rule, subject)
+    const counters = this.#countersOf(rule, subject)
     for (const counter of counters) await this.#throwIfBlocked(counter)
     // In one order everywhere: two transactions that wait for each other's rows would fail.
     const ordered = counters.toSorted((a, b) => (a.name < b.name ? -1 : 1))
@@ -116,7 +138,7 @@ export class LoginThrottle {
 
   /** Resets the counts: the attempt was successful. */
   async reset(rule: ThrottleRule, subject: ThrottleSubject): Promise<void> {
-    const counters = countersOf(rule, subject)
+    const counters = this.#countersOf(rule, subject)
     const names = counters.map(({ name }) => name).toSorted()
     for (const name of names) this.#blockedUntil.delete(name)
     const until = this.#now() + successDays * 86_400_000
@@ -140,7 +162,7 @@ export class LoginThrottle {
   }
 
   /** Throws 429, unless the counter does not apply to this network. */
-  async #block({ name, successName }: Counter, until: number): Promise<void> {
+  async #block({ name, successName, message }: Counter, until: number): Promise<void> {
     this.#blockedUntil.set(name, until)
     const [oldest] = this.#blockedUntil.keys()
     if (this.#blockedUntil.size > maxBlocked && oldest !== undefined) this.#blockedUntil.delete(oldest)
@@ -148,7 +170,7 @@ export class LoginThrottle {
       const query = sql.selectFrom('attempts').select('name').where('name', '=', successName)
       if ((await this.#db.first(query.where('until', '>', this.#now()))) !== undefined) return
     }
-    throw tooManyAttempts(until - this.#now())
+    throw tooManyAttempts(until - this.#now(), message)
   }
 }
 

@@ -7,6 +7,8 @@ import { ForgedNoticeError, type Notices, type NoticeSubject, type ReceivedNotic
 export function alipayNotices(settings: AlipaySettings): Notices {
   return {
     httpMethods: ['POST'],
+    format: 'form',
+    signatureName: 'sign',
     read: async (notice) => readNotice(settings, notice),
     responseTo: (outcome) => ({
       status: { accepted: 200, retry: 503, forged: 400 }[outcome],

@@ -58,6 +58,8 @@ interface EpayNoticesOptions extends EpayMerchant {
 
 export class EpayNotices implements Notices {
   readonly httpMethods = ['GET', 'POST'] as const
+  readonly format = 'form'
+  readonly signatureName = 'sign'
   readonly #options: EpayNoticesOptions
 
   constructor(options: EpayNoticesOptions) {

@@ -146,6 +146,9 @@ export interface NoticeResponse {
 
 export interface Notices {
   readonly httpMethods: readonly ('GET' | 'POST')[]
+  readonly format: 'form' | 'json'
+  /** Where the signature is: the field of a form, or the header of JSON. */
+  readonly signatureName: string
   /** Verifies the signature. Throws `ForgedNoticeError`. */
   read(notice: ReceivedNotice): Promise<NoticeSubject>
   responseTo(outcome: NoticeOutcome): NoticeResponse

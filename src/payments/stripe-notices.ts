@@ -92,6 +92,8 @@ function hasOnePlausibleTime(header: string, receivedAt: number): boolean {
 
 export class StripeNotices implements Notices {
   readonly httpMethods = ['POST'] as const
+  readonly format = 'json'
+  readonly signatureName = 'stripe-signature'
   readonly #client: StripeClient
   readonly #secrets: readonly string[]
 

@@ -14,6 +14,8 @@ import { openResource } from './wechat-signature.ts'
 export function wechatNotices(client: WechatClient): Notices {
   return {
     httpMethods: ['POST'],
+    format: 'json',
+    signatureName: 'wechatpay-signature',
     read: (notice) => readNotice(client, notice),
     responseTo: (outcome) => ({
       status: { accepted: 204, retry: 503, forged: 401 }[outcome],

@@ -5,7 +5,8 @@ import type { AddressInfo, Socket } from 'node:net'
 import { describe, test, type TestContext } from 'node:test'
 import { Hono } from 'hono'
 import { apiErrorFromThrown } from '../http/api/thrown-errors.ts'
-import { BodyBudget, readBody } from '../http/body.ts'
+import { BodyBudget } from '../http/body.ts'
+import { readIncoming } from '../http/body-receiver.ts'
 import { limitBody } from '../http/middleware.ts'
 import { RawClient } from '../http/server/fast-path.fixture.ts'
 import { fetchListener } from '../http/server/fetch-listener.ts'
@@ -28,7 +29,7 @@ async function listen(t: TestContext, listener: RequestListener, timeouts = {}):
   return (server.address() as AddressInfo).port
 }
 
-const slow = (bytes: number): number => 60 + bytes / 1000
+const bounds = { bodyLimitBytes: 2_000_000, bodiesLimitBytes: 2_000_000, bodyTimeoutMs: 60 }
 
 describe('createHttpServer', () => {
   test('defaults – heads and unread bodies have a time limit', () => {
@@ -83,10 +84,10 @@ describe('clients that do not read', () => {
 
 describe('bodies over node:http', () => {
   test('relayed body that only trickles – is rejected and releases the budget', async (t) => {
-    const budget = new BodyBudget({ bodyLimitBytes: 2_000_000, bodiesLimitBytes: 2_000_000 })
+    const budget = new BodyBudget(bounds)
     const errors: string[] = []
     const port = await listen(t, (incoming, outgoing) => {
-      readBody(incoming, budget, 'a', slow).catch((error: unknown) => {
+      readIncoming(incoming, budget, { owner: 'a' }).catch((error: unknown) => {
         errors.push(String(error))
         outgoing.writeHead(400, { connection: 'close' }).end()
       })
@@ -98,7 +99,7 @@ describe('bodies over node:http', () => {
 
   test('body of the console and admin API that stalls or trickles – 400, then closed', async (t) => {
     const app = new Hono()
-    app.use(limitBody(slow))
+    app.use(limitBody(new BodyBudget(bounds), () => ({ owner: 'a', maxBytes: bounds.bodyLimitBytes })))
     app.post('/', async (c) => c.text(await c.req.text()))
     app.onError((thrown, c) => {
       const { error, isBug } = apiErrorFromThrown(thrown)

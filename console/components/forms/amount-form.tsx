@@ -2,6 +2,7 @@
 import { TextInput } from '@mantine/core'
 import { useState, type ReactNode } from 'react'
 import { mutateAdmin } from '../../api/admin-queries.ts'
+import { ConfirmIdentity } from './confirm-identity.tsx'
 import { useAction, useFieldError } from './use-action.ts'
 import { AmountField, Form, useDraft } from './fields.tsx'
 import { isDecimal } from './field-values.ts'
@@ -41,6 +42,8 @@ export function AmountForm<Data>(props: AmountFormProps<Data>) {
     close()
   })
   const fieldError = useFieldError(submit.error)
+  if (submit.error?.code === 'password_required')
+    return <ConfirmIdentity onConfirmed={() => void submit.run()} cancel={submit.reset} />
   const isReady = isDecimal(amount) && isValidAmount(Number(amount))
   return (
     <Form

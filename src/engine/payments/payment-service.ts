@@ -6,7 +6,12 @@ import type { PaymentFee } from '../../config/payments.ts'
 import { setTimeout } from 'node:timers/promises'
 import { parseMinor } from '../../lib/currency.ts'
 import { errorMessage } from '../../lib/error-message.ts'
-import { deleteUnpaidOrders, dueOrders, type Order } from '../../payments/payment-orders.ts'
+import {
+  checkOpenOrdersAt,
+  deleteUnpaidOrders,
+  dueOrders,
+  type Order,
+} from '../../payments/payment-orders.ts'
 import type {
   MethodName,
   NoticeResponse,
@@ -93,7 +98,13 @@ export interface PaymentServices {
   currencyOf(method: MethodName): Promise<string | undefined>
   /** Throws 404 for a method that is not configured. */
   receiveNotice(method: string, notice: ReceivedNotice): Promise<NoticeResponse>
+  /** A webhook had a wrong signature or none. `address`: of its sender. */
+  countForgedNotice(method: MethodName, address: string): Promise<void>
+  /** The provider is asked about all open orders of a method in the next round of the poller; at most once a minute. */
+  checkOpenOrdersSoon(method: MethodName): Promise<void>
 }
+
+const openOrdersEveryMs = 60_000
 
 const checkMethodsEveryMs = 600_000
 const waitForCheckMs = 2000
@@ -114,6 +125,8 @@ export class PaymentService implements PaymentServices {
   readonly #receiver: NoticeReceiver
   readonly #daily: DailyReconciliation
   #isStopped = false
+  /** When a webhook that was not read last caused checks, by method. */
+  readonly #openOrdersAt = new Map<MethodName, number>()
   readonly #methodChecks = new Map<MethodName, MethodCheck>()
 
   constructor(deps: PaymentDeps) {
@@ -244,6 +257,18 @@ export class PaymentService implements PaymentServices {
 
   receiveNotice(method: string, notice: ReceivedNotice): Promise<NoticeResponse> {
     return this.#receiver.receive(method, notice)
+  }
+
+  countForgedNotice(method: MethodName, address: string): Promise<void> {
+    return this.#receiver.countForged(method, address)
+  }
+
+  async checkOpenOrdersSoon(method: MethodName): Promise<void> {
+    const { db, now } = this.#deps
+    const at = now()
+    if (at - (this.#openOrdersAt.get(method) ?? Number.NEGATIVE_INFINITY) < openOrdersEveryMs) return
+    this.#openOrdersAt.set(method, at)
+    await db.write(checkOpenOrdersAt(method, at))
   }
 
   /** One round of the poller: every order, refund and referral that is due. The leader's jobs call it. */

@@ -65,7 +65,7 @@ export class NoticeReceiver {
       return await within(respondWithinMs, this.#act(method, subject))
     } catch (error) {
       if (error instanceof ForgedNoticeError) {
-        await this.#countForged(method, notice.address)
+        await this.countForged(method, notice.address)
         return 'forged'
       }
       const isUnread = error instanceof ProviderError || toApiError(error).status === 503
@@ -108,7 +108,7 @@ export class NoticeReceiver {
     return noticeOutcomes[await this.#checks.checkAfter(arrivedAt, order, 'notice')]
   }
 
-  async #countForged(method: MethodName, address: string): Promise<void> {
+  async countForged(method: MethodName, address: string): Promise<void> {
     const now = this.#deps.now()
     const { isLogged, isNotified } = this.#forged.count(method, address, now)
     if (isLogged) this.#deps.log.warn({ method, address }, 'payment notice with a wrong signature')

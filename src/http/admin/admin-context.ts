@@ -2,6 +2,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { parseBearer } from '../header-values.ts'
 import { apiError } from '../../errors.ts'
+import { parseAmount } from '../../lib/money.ts'
 import { isConfirmed, type SessionIds } from '../../users/session-confirmation.ts'
 import { endpointsFor } from '../api/define-endpoints.ts'
 import { pageFields } from '../api/pagination.ts'
@@ -44,6 +45,15 @@ export function authenticateByKey(adminApiKey: string | null): (request: Request
 /** The end of a sentence in the OpenAPI document. */
 export const confirmationRule =
   'requires, with an operator’s session instead of ADMIN_API_KEY, that the password was entered again within the last five minutes; otherwise the response is 403 `password_required`.'
+
+/** The end of a sentence in the OpenAPI document. */
+export const confirmationAboveRule = `above \`CONFIRM_ABOVE\`, it ${confirmationRule}`
+
+/** For an amount of money above the setting CONFIRM_ABOVE; see `requireConfirmation`. */
+export async function requireConfirmationAbove(context: AdminContext, nanos: bigint): Promise<void> {
+  const isAbove = (nanos < 0n ? -nanos : nanos) > parseAmount(context.ctx.config.confirmAbove)
+  if (isAbove) await requireConfirmation(context)
+}
 
 /** Throws 403 unless the operator has proved within the last minutes who they are. Callers without a session pass. */
 export async function requireConfirmation({ ctx, session }: AdminContext): Promise<void> {

@@ -67,6 +67,8 @@ const noPayments: PaymentServices = {
   decideDifference: unavailable,
   currencyOf: unavailable,
   receiveNotice: unavailable,
+  countForgedNotice: unavailable,
+  checkOpenOrdersSoon: unavailable,
 }
 
 /** What this server cannot do. */
@@ -82,6 +84,8 @@ const withoutLedger = {
   fetchModels: unavailable,
   nodes: unavailable,
   retireNode: unavailable,
+  takeExport: unavailable,
+  endExport: unavailable,
   metrics: unavailable,
   backups: noBackups,
   payments: noPayments,

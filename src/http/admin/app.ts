@@ -8,7 +8,8 @@ import { apiError } from '../../errors.ts'
 import { prepareApi, sendError, serveEndpoints } from '../api/serve.ts'
 import type { AppContext } from '../app-context.ts'
 import { maxInvoiceFileBytes } from '../../payments/invoice-file.ts'
-import { bodyLimit, fileBodyLimit } from '../middleware.ts'
+import { BodyBudget } from '../body.ts'
+import { bodyBytesOfFile, limitBody, maxBodyBytes } from '../middleware.ts'
 import { openapiDocument } from '../openapi/document.ts'
 import { RenderedDocument } from '../rendered-documents.ts'
 import type { AdminCaller, AdminEnv } from './admin-context.ts'
@@ -22,6 +23,8 @@ export interface AdminOptions {
   readonly authenticate: (request: Request) => AdminCaller | Promise<AdminCaller>
   /** Receives errors that are our bugs; the caller gets no details of them. */
   readonly onInternalError?: (error: unknown, requestId: string) => void
+  /** The memory for bodies of the worker; absent: an own one, as for commands. */
+  readonly bodies?: BodyBudget
 }
 
 /** Escapes the slashes of a model's id, which scripts send unescaped: for the router the id is one path segment. */
@@ -40,12 +43,14 @@ const patterns = adminEndpoints.flatMap(({ method, path, csv }) =>
 
 /** The only call that carries a file. */
 const invoicePath = new RegExp(`^${adminPath}/invoices/[^/]+/issue$`)
-const invoiceBodyLimit = fileBodyLimit(maxInvoiceFileBytes)
+const maxInvoiceBodyBytes = bodyBytesOfFile(maxInvoiceFileBytes)
+/** Its callers are administrators, who share a part of the memory for bodies. */
+const bodyOwner = 'admin'
 
 /** Creates the application with every endpoint of the admin API and the OpenAPI document, which is public. */
 export function createAdminApp(
   ctx: AppContext,
-  { authenticate, onInternalError }: AdminOptions,
+  { authenticate, onInternalError, bodies = new BodyBudget(ctx.config) }: AdminOptions,
 ): Hono<AdminEnv> {
   const app = new Hono<AdminEnv>({ getPath: escapeModelPath })
   prepareApi(app, onInternalError)
@@ -59,7 +64,12 @@ export function createAdminApp(
     c.set('caller', await authenticate(c.req.raw))
     await next()
   })
-  app.use((c, next) => (invoicePath.test(c.req.path) ? invoiceBodyLimit : bodyLimit)(c, next))
+  app.use(
+    limitBody(bodies, (c) => ({
+      owner: bodyOwner,
+      maxBytes: invoicePath.test(c.req.path) ? maxInvoiceBodyBytes : maxBodyBytes,
+    })),
+  )
   app.use(idempotentPosts(ctx, (error, requestId) => onInternalError?.(error, requestId)))
   serveEndpoints(app.basePath(adminPath), adminEndpoints, {
     open: (c) => Promise.resolve({ ctx, ...c.var.caller }),

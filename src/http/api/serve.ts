@@ -8,6 +8,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status'
 import { apiError, type ApiError } from '../../errors.ts'
 import { newId } from '../../lib/ids.ts'
 import { exportList, exportPageRows, type ExportOptions, type ListPage } from '../csv-export.ts'
+import { unboundedExport, type Export } from '../exports.ts'
 import type { Endpoint, RawInput } from './endpoint.ts'
 import { apiErrorFromThrown, apiErrorFromZod } from './thrown-errors.ts'
 
@@ -55,7 +56,11 @@ function readInput(c: Context, acceptsEmptyBody = false): RawInput {
 export interface ServeOptions<E extends Env, RequestContext> {
   /** Authenticates a request as the audience of the endpoint requires, and creates the context for its handler. */
   readonly open: (c: Context<E>, endpoint: Endpoint<RequestContext>) => Promise<RequestContext>
-  readonly readerOf: (context: RequestContext) => Omit<ExportOptions, 'readPage'>
+  readonly readerOf: (context: RequestContext) => Omit<ExportOptions, 'readPage' | 'slot'>
+  /** Begins an export; absent: it is no account's. Throws 429. */
+  readonly beginExport?: (context: RequestContext) => Promise<Export>
+  /** Reads the body, once the request is authenticated; absent: a middleware has. Disposed of after the call. */
+  readonly receiveBody?: (c: Context<E>, context: RequestContext) => Promise<Disposable>
   /** Whether an empty body is `{}` with any content type, too. */
   readonly acceptsEmptyBody?: boolean
 }
@@ -70,7 +75,7 @@ export function filtersOf({ query }: Pick<Endpoint, 'query'>): z.ZodObject {
 async function serveExport<E extends Env, RequestContext>(
   c: Context<E>,
   endpoint: Endpoint<RequestContext>,
-  { open, readerOf }: ServeOptions<E, RequestContext>,
+  { open, readerOf, beginExport }: ServeOptions<E, RequestContext>,
 ): Promise<Response> {
   const { path, csv: columns = [], query } = endpoint
   const context = await open(c, endpoint)
@@ -81,6 +86,7 @@ async function serveExport<E extends Env, RequestContext>(
   const list = { path, columns }
   return exportList(c, list, {
     ...readerOf(context),
+    slot: (await beginExport?.(context)) ?? unboundedExport,
     async readPage(cursor) {
       const page = isPaged ? { limit: exportPageRows, ...(cursor !== undefined && { cursor }) } : {}
       const { value } = await endpoint.run(context, { ...input, query: { ...input.query, ...page } })
@@ -100,6 +106,8 @@ export function serveEndpoints<E extends Env, RequestContext>(
     if (endpoint.csv) app.get(`${path}.csv`, (c) => serveExport(c, endpoint, options))
     app.on(endpoint.method, path, async (c) => {
       const context = await options.open(c, endpoint)
+      using _body = await options.receiveBody?.(c, context)
+      await using _export = endpoint.path.endsWith('.pdf') ? await options.beginExport?.(context) : undefined
       const { status, value } = await endpoint.run(context, readInput(c, options.acceptsEmptyBody))
       return value instanceof Response ? c.newResponse(value.body, value) : c.json(value as object, status)
     })
@@ -108,7 +116,8 @@ export function serveEndpoints<E extends Env, RequestContext>(
 
 export function sendError(c: Context, error: ApiError): Response {
   if (error.code === 'invalid_api_key') c.header('www-authenticate', 'Bearer')
-  const { retryAfterMs } = error.detail
+  const { retryAfterMs, acceptEncoding } = error.detail
+  if (acceptEncoding !== undefined) c.header('accept-encoding', acceptEncoding)
   if (retryAfterMs !== undefined) c.header('retry-after', String(Math.ceil(retryAfterMs / 1000)))
   if (error.final) c.header('x-should-retry', 'false')
   return c.json(error.toBody(), error.status as ContentfulStatusCode)

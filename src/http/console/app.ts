@@ -4,8 +4,10 @@
  */
 import { Hono } from 'hono'
 import { prepareApi, serveEndpoints } from '../api/serve.ts'
-import { bodyLimit } from '../middleware.ts'
-import { authorize } from './auth/authorize.ts'
+import { strangerAt } from '../body.ts'
+import { beginExport } from '../exports.ts'
+import { maxBodyBytes, maxStrangerBodyBytes, receiveBody } from '../middleware.ts'
+import { authorize, countWrite, isRead } from './auth/authorize.ts'
 import { endpoints } from './endpoints.ts'
 import { ConsoleContext, type ConsoleApp, type ConsoleDeps } from './context.ts'
 
@@ -19,9 +21,20 @@ export function createConsoleApp(deps: ConsoleDeps): ConsoleApp {
     c.header('content-security-policy', "default-src 'none'; frame-ancestors 'none'")
     await next()
   })
-  app.use(bodyLimit)
   serveEndpoints(app, endpoints, {
-    open: async (c, endpoint) => new ConsoleContext(deps, c, await authorize(deps.ctx, endpoint, c.req)),
+    async open(c, endpoint) {
+      const signedIn = await authorize(deps.ctx, endpoint, c.req)
+      if (signedIn !== null && !isRead(c.req)) await countWrite(deps.ctx, signedIn)
+      return new ConsoleContext(deps, c, signedIn)
+    },
+    receiveBody(c, { signedIn, address }) {
+      const from =
+        signedIn === null
+          ? { owner: strangerAt(address), maxBytes: maxStrangerBodyBytes }
+          : { owner: signedIn.user.accountId ?? signedIn.user.id, maxBytes: maxBodyBytes }
+      return receiveBody(c, deps.bodies, from)
+    },
+    beginExport: ({ ctx, accountId }) => beginExport(ctx, accountId),
     readerOf: ({ account }) => ({ timezone: account.timezone, currency: deps.ctx.currency, forPeople: true }),
     acceptsEmptyBody: true,
   })

@@ -14,6 +14,7 @@ import { endpointsFor } from '../api/define-endpoints.ts'
 import type { Audience } from '../api/endpoint.ts'
 import { pageFields, type Language } from '../api/json-schemas.ts'
 import type { ApiKeyAuth } from '../api-key-auth.ts'
+import type { BodyBudget } from '../body.ts'
 import type { AppContext } from '../app-context.ts'
 import type { Email, EmailSender } from '../../lib/email.ts'
 import { getActiveAccountId, getAuditActor } from './auth/authorize.ts'
@@ -21,6 +22,8 @@ import { getActiveAccountId, getAuditActor } from './auth/authorize.ts'
 export interface ConsoleDeps {
   readonly ctx: AppContext
   readonly apiKeyAuth: ApiKeyAuth
+  /** The memory for request bodies. */
+  readonly bodies: BodyBudget
   /** null: e-mail is not configured. */
   readonly emailSender: EmailSender | null
   /** Receives errors that are our bugs; the caller gets no details of them. */

@@ -8,7 +8,7 @@ import { FastRequest } from './fast-request.ts'
 import { FastResponseWriter, type CallerConnection, type ResponseContext } from './fast-response-writer.ts'
 import { RequestHead } from './request-head.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
-import { bodyAbortedError, bodyTimeoutError } from '../body.ts'
+import { bodyAbortedError } from '../body.ts'
 import { lingerBytes, lingerMsWhenClosing } from './lingering-close.ts'
 
 /** How much of pipelined requests is buffered while another is served. */
@@ -21,9 +21,8 @@ export interface FastPathOptions {
   readonly idleTimeoutMs: number
   /** The maximum time for a request's head to arrive. */
   readonly headTimeoutMs: number
-  readonly bodyTimeoutMs: number
-  /** How long it may take to receive this many bytes of a body, or to send what remains of a response. */
-  readonly maxBodyMs: (bytes: number) => number
+  /** How long it may take to send what remains of a response. */
+  readonly maxSendMs: (bytes: number) => number
   /** How long a caller may take to close the connection after an early response. */
   readonly lingerMs: number
   /** A response is abandoned if the caller reads nothing of it for this time. */
@@ -53,7 +52,6 @@ export class FastConnection implements CallerConnection {
   readonly context: FastPathContext
   #state: ConnectionState = 'idle'
   #sinceMs: number
-  #bodySinceMs = 0
   /** Received bytes that belong to no request yet. */
   #pending: Buffer | null = null
   #request: FastRequest | null = null
@@ -123,18 +121,10 @@ export class FastConnection implements CallerConnection {
     const unsent = this.socket.writableLength
     const maxLingerMs = isClosing ? lingerMsWhenClosing : options.lingerMs
     // What the client sends extends the write timeout, but not this one.
-    const maxMs = unsent > 0 ? options.writeTimeoutMs + options.maxBodyMs(unsent) : maxLingerMs
-    if (this.#state === 'serving') this.#sweepBody(ageMs)
+    const maxMs = unsent > 0 ? options.writeTimeoutMs + options.maxSendMs(unsent) : maxLingerMs
+    if (this.#state === 'serving') this.#request?.checkTime(nowMs)
     else if (this.#state === 'idle' && unsent === 0) this.#sweepIdle(ageMs)
     else if (ageMs > maxMs) this.socket.destroy()
-  }
-
-  #sweepBody(ageMs: number): void {
-    const { nowMs, options } = this.context
-    const request = this.#request
-    if (request === null || request.isComplete) return
-    const isTooSlow = nowMs - this.#bodySinceMs > options.maxBodyMs(request.receivedBytes)
-    if (ageMs > options.bodyTimeoutMs || isTooSlow) request.fail(bodyTimeoutError)
   }
 
   #sweepIdle(ageMs: number): void {
@@ -188,7 +178,6 @@ export class FastConnection implements CallerConnection {
     this.#pending = null
     this.#state = 'serving'
     const request = new FastRequest(head, this)
-    this.#bodySinceMs = this.context.nowMs
     this.#request = request
     this.#receiveBody(bytes.subarray(head.end))
     this.context.handleRequest(request)

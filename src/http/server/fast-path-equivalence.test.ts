@@ -123,10 +123,12 @@ describe('fast path compared with node:http', () => {
   for (const name of headerNames) {
     test(`${name} – same value from both`, async (t) => {
       const host = name === 'host' ? '' : 'Host: x\r\n'
+      // Another coding is rejected.
+      const value = name === 'content-encoding' ? 'identity' : `of-${name}`
       const [response] = await compare(t, await startBoth(t), [
-        request(`${host}${name}: of-${name}\r\nContent-Length: 2\r\n`),
+        request(`${host}${name}: ${value}\r\nContent-Length: 2\r\n`),
       ])
-      assert.match(response ?? '', new RegExp(`"of-${name}"`))
+      assert.match(response ?? '', new RegExp(`"${value}"`))
     })
   }
 

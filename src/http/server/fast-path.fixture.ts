@@ -35,6 +35,7 @@ export const bodyLimitBytes = 20 * 1024 * 1024
 
 const everyName: Readonly<Record<HeaderName, true>> = {
   authorization: true,
+  'content-encoding': true,
   'content-type': true,
   'idempotency-key': true,
   origin: true,

@@ -13,6 +13,11 @@ import {
   type RawResponse,
 } from './fast-path.fixture.ts'
 
+/** Bodies may take 60 ms, and 120 ms without progress. */
+function briefBudget(): BodyBudget {
+  return new BodyBudget({ bodyLimitBytes, bodiesLimitBytes: bodyLimitBytes, bodyTimeoutMs: 60 })
+}
+
 function servedBy({ head }: RawResponse | { head: string }): string {
   return /\r\nx-by: ([\w-]+)/.exec(head)?.[1] ?? ''
 }
@@ -178,9 +183,8 @@ describe('fast path', () => {
   })
 
   test('timeouts – stalled head 408, stalled body 400, silent connection closed', async (t) => {
-    const { port } = await startFastPath(t, echo(), {
+    const { port } = await startFastPath(t, echo(briefBudget()), {
       headTimeoutMs: 60,
-      bodyTimeoutMs: 60,
       idleTimeoutMs: 60_000,
       lingerMs: 20,
       sweepIntervalMs: 10,
@@ -195,8 +199,7 @@ describe('fast path', () => {
   })
 
   test('body that only trickles – 400', async (t) => {
-    const { port } = await startFastPath(t, echo(), {
-      maxBodyMs: (bytes) => 60 + bytes / 1000,
+    const { port } = await startFastPath(t, echo(briefBudget()), {
       lingerMs: 20,
       sweepIntervalMs: 10,
     })

@@ -5,7 +5,7 @@
  */
 import type { Server, Socket } from 'node:net'
 import type { IncomingRequest } from '../incoming-request.ts'
-import { bodyTimeoutMs, maxBodyMs } from '../body.ts'
+import { maxBodyMs } from '../body.ts'
 import { FastConnection, type FastPathContext, type FastPathOptions } from './fast-connection.ts'
 import type { FastResponseWriter } from './fast-response-writer.ts'
 import { lingerMs } from './lingering-close.ts'
@@ -16,8 +16,7 @@ export const headTimeoutMs = 60_000
 const defaultOptions: FastPathOptions = {
   idleTimeoutMs: 75_000,
   headTimeoutMs,
-  bodyTimeoutMs,
-  maxBodyMs,
+  maxSendMs: maxBodyMs,
   lingerMs,
   writeTimeoutMs: 60_000,
   sweepIntervalMs: 1000,

@@ -2,22 +2,25 @@
 import type { ApiError } from '../../errors.ts'
 import type { ResponseWriter } from '../../relay/response-writer.ts'
 import type { IncomingRequest, HeaderName } from '../incoming-request.ts'
-import type { BodyBudget } from '../body.ts'
+import { bodyTimeoutError, type BodyBudget } from '../body.ts'
+import { BodyReceiver } from '../body-receiver.ts'
 import type { CallerConnection } from './fast-response-writer.ts'
 import type { RequestHead } from './request-head.ts'
 
 export class FastRequest implements IncomingRequest {
   readonly #head: RequestHead
   readonly #connection: CallerConnection
+  /** What has arrived before anybody asked for the body. */
   #chunks: Buffer[] = []
   #receivedBytes = 0
-  #budget: BodyBudget | null = null
-  #accountId = ''
+  #receiver: BodyReceiver | null = null
   #bodyPromise: PromiseWithResolvers<Buffer> | null = null
   /** The body was returned or rejected: further bytes are discarded. */
   #isSettled = false
   readonly method = 'POST'
   readonly query = ''
+  /** A request with one is not for the fast path. */
+  readonly relayHeaderNames = []
 
   constructor(head: RequestHead, connection: CallerConnection) {
     this.#head = head
@@ -30,10 +33,6 @@ export class FastRequest implements IncomingRequest {
 
   get peer(): string | undefined {
     return this.#connection.socket.remoteAddress
-  }
-
-  get receivedBytes(): number {
-    return this.#receivedBytes
   }
 
   get isComplete(): boolean {
@@ -51,11 +50,18 @@ export class FastRequest implements IncomingRequest {
 
   body(budget: BodyBudget, accountId: string): Buffer | Promise<Buffer> {
     const { contentLength } = this.#head
-    budget.check(contentLength)
-    budget.reserve(accountId, this.#receivedBytes, contentLength)
-    this.#budget = budget
-    this.#accountId = accountId
-    if (this.isComplete) return this.#concatBody()
+    const receiver = new BodyReceiver(budget, { owner: accountId, contentLength })
+    const chunks = this.#chunks
+    this.#chunks = []
+    try {
+      for (const chunk of chunks) receiver.receive(chunk)
+    } catch (error) {
+      this.#isSettled = true
+      receiver.abandon()
+      throw error
+    }
+    this.#receiver = receiver
+    if (this.isComplete) return this.#finishBody(receiver)
     this.#bodyPromise = Promise.withResolvers<Buffer>()
     this.#connection.socket.resume()
     return this.#bodyPromise.promise
@@ -76,14 +82,20 @@ export class FastRequest implements IncomingRequest {
     const remaining = contentLength - this.#receivedBytes
     const chunk = bytes.length <= remaining ? bytes : bytes.subarray(0, remaining)
     try {
-      if (!this.#isSettled) this.#budget?.reserve(this.#accountId, chunk.length, contentLength)
-      if (!this.#isSettled && chunk.length > 0) this.#chunks.push(chunk)
+      if (!this.#isSettled && this.#receiver) this.#receiver.receive(chunk)
+      else if (!this.#isSettled && chunk.length > 0) this.#chunks.push(chunk)
     } catch (error) {
       this.#reject(error)
     }
     this.#receivedBytes += chunk.length
-    if (this.isComplete && !this.#isSettled) this.#bodyPromise?.resolve(this.#concatBody())
+    if (this.isComplete && !this.#isSettled && this.#receiver)
+      this.#bodyPromise?.resolve(this.#finishBody(this.#receiver))
     return chunk.length
+  }
+
+  /** Rejects a pending `body()` whose rest is late. */
+  checkTime(nowMs: number): void {
+    if (this.#receiver && nowMs > this.#receiver.deadlineMs) this.fail(bodyTimeoutError)
   }
 
   /** The rest of the body will not arrive: rejects a pending `body()`. */
@@ -93,7 +105,7 @@ export class FastRequest implements IncomingRequest {
 
   #reject(error: unknown): void {
     this.#discard()
-    this.#budget?.release(this.#accountId, this.#receivedBytes)
+    this.#receiver?.abandon()
     this.#bodyPromise?.reject(error)
   }
 
@@ -103,11 +115,8 @@ export class FastRequest implements IncomingRequest {
     this.#chunks = []
   }
 
-  #concatBody(): Buffer {
+  #finishBody(receiver: BodyReceiver): Buffer | Promise<Buffer> {
     this.#isSettled = true
-    const [first] = this.#chunks
-    const body = this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks, this.#receivedBytes)
-    this.#chunks = []
-    return body
+    return receiver.finish()
   }
 }

@@ -11,7 +11,10 @@ export type FetchHandler = (request: Request, peer: string | undefined) => Promi
 
 /** The response to a request that no application handled. */
 export function errorResponse(error: ApiError): Response {
-  const headers = { 'x-request-id': newId('req'), 'cache-control': 'no-store' }
+  const headers: Record<string, string> = { 'x-request-id': newId('req'), 'cache-control': 'no-store' }
+  const { acceptEncoding, retryAfterMs } = error.detail
+  if (acceptEncoding !== undefined) headers['accept-encoding'] = acceptEncoding
+  if (retryAfterMs !== undefined) headers['retry-after'] = String(Math.ceil(retryAfterMs / 1000))
   return Response.json(error.toBody(), { status: error.status, headers })
 }
 

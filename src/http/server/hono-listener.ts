@@ -14,7 +14,7 @@ import { apiErrorFromThrown } from '../api/thrown-errors.ts'
 import { ApiKeyAuth } from '../api-key-auth.ts'
 import { errorResponse, fetchListener } from './fetch-listener.ts'
 import type { AppContext } from '../app-context.ts'
-import { noticeMethodOf, receiveNotice } from '../payment-notices.ts'
+import { PaymentWebhooks, webhookMethodOf, type PaymentWebhooksDeps } from '../payment-webhooks.ts'
 import { createPublicPages } from '../public-pages/public-pages.ts'
 
 type Listener = (incoming: IncomingMessage, outgoing: ServerResponse) => void
@@ -40,10 +40,14 @@ function authenticateAdmin(deps: ConsoleDeps): (request: Request) => Promise<Adm
 /** Programs with another base URL, such as `/api/v1`, would otherwise be told that their key is invalid. */
 const baseUrlHint = 'Not found. The base URL of this API is that of this server with /v1.'
 
+export interface HonoListenerDeps extends Pick<ConsoleDeps, 'bodies' | 'onInternalError' | 'onSignInFailed'> {
+  readonly onWebhookRejected: PaymentWebhooksDeps['onRejected']
+}
+
 /** One listener per context. */
 export function createHonoListener(
   ctx: AppContext,
-  { onInternalError, onSignInFailed }: Pick<ConsoleDeps, 'onInternalError' | 'onSignInFailed'>,
+  { bodies, onInternalError, onSignInFailed, onWebhookRejected }: HonoListenerDeps,
 ): Listener {
   const cached = listeners.get(ctx)
   if (cached) return cached
@@ -53,21 +57,23 @@ export function createHonoListener(
   const deps: ConsoleDeps = {
     ctx,
     apiKeyAuth: apiKeys,
+    bodies,
     emailSender: mailer,
     onInternalError,
     onSignInFailed,
   }
-  const admin = createAdminApp(ctx, { authenticate: authenticateAdmin(deps), onInternalError })
+  const admin = createAdminApp(ctx, { authenticate: authenticateAdmin(deps), onInternalError, bodies })
   const console = createConsoleApp(deps)
   const publicPages = createPublicPages(ctx)
+  const webhooks = new PaymentWebhooks({ ctx, bodies, onRejected: onWebhookRejected })
   const listener = fetchListener(async (request, peer) => {
     const { pathname } = new URL(request.url)
     if (pathname.startsWith(`${consolePath}/`)) return console.fetch(request, { peer })
     try {
-      const noticeMethod = noticeMethodOf(pathname)
-      if (noticeMethod !== undefined) {
+      const webhookMethod = webhookMethodOf(pathname)
+      if (webhookMethod !== undefined) {
         const address = apiKeys.clientAddress(peer, request.headers.get('x-forwarded-for') ?? undefined)
-        return await receiveNotice(ctx, noticeMethod, request, address)
+        return await webhooks.receive(webhookMethod, request, address)
       }
       const isAdminApi = pathname.startsWith(`${adminPath}/`) || pathname === '/openapi.json'
       if (pathname.startsWith('/api') && !isAdminApi) throw apiError('not_found', { message: baseUrlHint })

@@ -2,7 +2,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ResponseWriter } from '../../relay/response-writer.ts'
 import type { IncomingRequest, HeaderName } from '../incoming-request.ts'
-import { readBody, type BodyBudget } from '../body.ts'
+import type { BodyBudget } from '../body.ts'
+import { readIncoming } from '../body-receiver.ts'
+import { relayHeaderPrefix } from '../relay-headers.ts'
 import { lingerAndClose } from './lingering-close.ts'
 import { NodeResponseWriter } from './node-response-writer.ts'
 
@@ -50,8 +52,15 @@ export class NodeRequest implements IncomingRequest {
     return value
   }
 
+  get relayHeaderNames(): string[] {
+    return this.#incoming.rawHeaders
+      .filter((_, index) => index % 2 === 0)
+      .map((name) => name.toLowerCase())
+      .filter((name) => name.startsWith(relayHeaderPrefix))
+  }
+
   body(budget: BodyBudget, accountId: string): Promise<Buffer> {
-    return readBody(this.#incoming, budget, accountId)
+    return readIncoming(this.#incoming, budget, { owner: accountId })
   }
 
   respond(commonHeaders: readonly string[]): ResponseWriter {

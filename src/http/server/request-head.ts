@@ -4,6 +4,7 @@
  */
 import { hasName, nameBytes, valueBytes } from '../../lib/http-client/response-head.ts'
 import type { HeaderName } from '../incoming-request.ts'
+import { relayHeaderPrefix } from '../relay-headers.ts'
 
 /** `partial`: supported so far, but incomplete. */
 export type ParseResult = 'complete' | 'partial' | 'unsupported'
@@ -18,8 +19,10 @@ const TAB = 9
 const LF = 10
 const CR = 13
 const SPACE = 32
+const DASH = 45
 const ZERO = 48
 const COLON = 58
+const LOWER_S = 115
 
 /** The only requests that the fast path serves. */
 const requestLines = ['/chat/completions', '/responses', '/messages', '/embeddings', '/completions']
@@ -42,6 +45,7 @@ const recordedNames = [
 /** The other headers that handlers read. A request with one is unsupported, so that none is ever overlooked. */
 const unreadNames: Readonly<Record<Exclude<HeaderName, (typeof recordedNames)[number]>, true>> = {
   'access-control-request-headers': true,
+  'content-encoding': true,
   cookie: true,
   'sec-fetch-site': true,
 }
@@ -140,6 +144,7 @@ export class RequestHead {
 
   /** Checks a header and records its value. False: it makes the request unsupported. */
   #checkHeader(bytes: Buffer, start: number, nameEnd: number, lineEnd: number): boolean {
+    if (isRelayHeader(bytes, start, nameEnd)) return false
     const length = nameEnd - start
     if (length > longestName) return true
     const candidates = headersByLength[length] ?? []
@@ -190,6 +195,13 @@ export class RequestHead {
     this.contentLength = length
     return true
   }
+}
+
+/** Whether the name begins with `x-sluice-`. Nearly all others differ in their third byte. */
+function isRelayHeader(bytes: Buffer, start: number, end: number): boolean {
+  if (end - start < relayHeaderPrefix.length || bytes[start + 1] !== DASH) return false
+  if (((bytes[start + 2] ?? 0) | 0x20) !== LOWER_S) return false
+  return hasName(bytes, start, relayHeaderPrefix)
 }
 
 function isSpace(byte: number | undefined): boolean {

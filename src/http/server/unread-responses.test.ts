@@ -13,7 +13,7 @@ describe('unread responses on the fast path', () => {
     })
     const { port, server } = await startFastPath(t, handle, {
       writeTimeoutMs: 100,
-      maxBodyMs: () => 100,
+      maxSendMs: () => 100,
       sweepIntervalMs: 10,
     })
     const connected = once(server, 'connection') as Promise<[Socket]>

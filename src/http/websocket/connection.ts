@@ -5,8 +5,10 @@
 import type { Socket } from 'node:net'
 import type { RawData, WebSocket } from 'ws'
 import { apiError, asApiError, type ApiError } from '../../errors.ts'
+import type { Caller } from '../../accounts/directory.ts'
 import type { ApiKeyAuth } from '../api-key-auth.ts'
-import type { BodyBudget } from '../body.ts'
+import { bodyTimeoutError, smallBodyBytes, type BodyBudget } from '../body.ts'
+import { BodyClock } from '../body-receiver.ts'
 import type { IncomingRequest } from '../incoming-request.ts'
 import { FrameRequest, type Handshake } from './frame-request.ts'
 import { errorFrame, Lane, type LaneConnection } from './lane.ts'
@@ -15,6 +17,9 @@ import { ResponseCreate } from './response-create.ts'
 
 /** How many responses may run at once on a connection. OpenAI has the same bound. */
 const maxLanes = 16
+
+/** Of a control frame of a client: its head and its mask (RFC 6455, 5.2). */
+const controlHeadBytes = 6
 
 /** Codes of RFC 6455, 7.4.1. */
 export const closeCodes = {
@@ -42,6 +47,8 @@ export interface ConnectionContext {
   /** For responses that can be continued. */
   readonly remembered: BodyBudget
   handleRequest(request: IncomingRequest): Promise<void>
+  /** Whether the client can call a model. One that cannot sends small frames only. */
+  hasFunds(client: Client): Promise<boolean>
 }
 
 /** Why a connection is closed once no response is running. `error` null: the client gets no error frame. */
@@ -51,7 +58,7 @@ interface Closing {
 }
 
 export interface Client {
-  readonly accountId: string
+  readonly caller: Caller
   readonly handshake: Handshake
 }
 
@@ -66,8 +73,10 @@ export class ResponsesConnection implements LaneConnection {
   readonly #openedMs = performance.now()
   #pingedMs = performance.now()
   #isAlive = true
-  /** The bytes of a frame that is incomplete. */
+  /** The bytes of a message that is incomplete, the time that it may take, and whether its client has funds. */
   #receivedBytes = 0
+  #clock: BodyClock | null = null
+  #funds: 'unknown' | 'asked' | 'sufficient' = 'unknown'
   #slowClientTimer: NodeJS.Timeout | null = null
   #closing: Closing | null = null
 
@@ -76,9 +85,10 @@ export class ResponsesConnection implements LaneConnection {
     this.#socket = socket
     this.#client = client
     this.#context = context
-    this.remembered = new RememberedResponses(context.remembered, client.accountId)
+    this.remembered = new RememberedResponses(context.remembered, client.caller.accountId)
     webSocket.on('message', (data, isBinary) => this.#onMessage(data, isBinary))
-    webSocket.on('pong', () => (this.#isAlive = true))
+    webSocket.on('ping', (data) => this.#onPing(data))
+    webSocket.on('pong', (data) => this.#onControlFrame(data))
     webSocket.on('close', () => this.#onClose())
     // It closes the connection with the code for what is wrong with a frame.
     webSocket.on('error', () => {})
@@ -88,13 +98,14 @@ export class ResponsesConnection implements LaneConnection {
   }
 
   get accountId(): string {
-    return this.#client.accountId
+    return this.#client.caller.accountId
   }
 
   /** Called about once a second. */
   sweep(nowMs: number): void {
     const { maxAgeMs, pingIntervalMs } = this.#context.options
     this.#checkKey()
+    if (this.#clock && nowMs > this.#clock.deadlineMs) this.#reject(bodyTimeoutError())
     if (nowMs - this.#openedMs >= maxAgeMs) {
       this.closeWhenIdle(closeCodes.normal, apiError('websocket_connection_limit_reached'))
     }
@@ -115,6 +126,11 @@ export class ResponsesConnection implements LaneConnection {
   send(json: string): boolean {
     if (this.#webSocket.readyState !== this.#webSocket.OPEN) return true
     this.#webSocket.send(json)
+    return this.#limitUnread()
+  }
+
+  /** False: the client has not read what was sent. Nothing is read from it until it has. */
+  #limitUnread(): boolean {
     if (!this.#socket.writableNeedDrain) return true
     if (!this.#slowClientTimer) {
       // What it sends could have further responses, such as errors.
@@ -159,15 +175,50 @@ export class ResponsesConnection implements LaneConnection {
     try {
       bodies.reserve(this.accountId, chunk.length, bytes)
       this.#receivedBytes = bytes
+      this.#clock ??= new BodyClock(bodies)
+      this.#clock.advance(bytes)
+      if (bytes >= smallBodyBytes && this.#funds === 'unknown') void this.#checkFunds()
     } catch (error) {
-      this.#close({ code: closeCodes.tryAgainLater, error: asApiError(error) })
-      this.#webSocket.pause()
+      this.#reject(asApiError(error))
     }
   }
 
-  #releaseReceived(): void {
-    this.#context.bodies.release(this.accountId, this.#receivedBytes)
-    this.#receivedBytes = 0
+  /** Nothing more is read from the client. */
+  #reject(error: ApiError): void {
+    this.#close({ code: closeCodes.tryAgainLater, error })
+    this.#webSocket.pause()
+  }
+
+  /** Reads no more of a large message until it is known that its account has funds. */
+  async #checkFunds(): Promise<void> {
+    this.#funds = 'asked'
+    this.#webSocket.pause()
+    const hasFunds = await this.#context.hasFunds(this.#client).catch(() => false)
+    if (!hasFunds) return this.#reject(apiError('insufficient_quota'))
+    this.#funds = 'sufficient'
+    if (!this.#slowClientTimer) this.#webSocket.resume()
+  }
+
+  /** A pong is unread output like any other. */
+  #onPing(data: Buffer): void {
+    this.#onControlFrame(data)
+    if (this.#webSocket.readyState !== this.#webSocket.OPEN) return
+    this.#webSocket.pong(data)
+    this.#limitUnread()
+  }
+
+  /** A control frame may come between the frames of a message, and is no part of it. */
+  #onControlFrame(data: Buffer): void {
+    this.#isAlive = true
+    this.#releaseReceived(Math.min(this.#receivedBytes, controlHeadBytes + data.length))
+  }
+
+  #releaseReceived(bytes = this.#receivedBytes): void {
+    this.#context.bodies.release(this.accountId, bytes)
+    this.#receivedBytes -= bytes
+    if (this.#receivedBytes > 0) return
+    this.#clock = null
+    if (this.#funds === 'sufficient') this.#funds = 'unknown'
   }
 
   #onMessage(data: RawData, isBinary: boolean): void {
@@ -211,7 +262,7 @@ export class ResponsesConnection implements LaneConnection {
     if (!this.#slowClientTimer) return
     clearTimeout(this.#slowClientTimer)
     this.#slowClientTimer = null
-    this.#webSocket.resume()
+    if (this.#funds !== 'asked') this.#webSocket.resume()
     for (const { writer } of this.#lanes.values()) writer?.onDrain?.()
   }
 

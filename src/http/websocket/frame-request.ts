@@ -32,6 +32,7 @@ export class FrameRequest implements IncomingRequest {
   readonly method = 'POST'
   readonly path = '/v1/responses'
   readonly query = ''
+  readonly relayHeaderNames = []
   readonly isComplete = true
   readonly isWarmUp: boolean
   /** `null` until the router has asked for it. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { describe, test, type TestContext } from 'node:test'
 import { WebSocket, type RawData } from 'ws'
 import type { Caller } from '../../accounts/directory.ts'
@@ -12,18 +13,24 @@ import { isWebSocketRequest, WebSockets, type WebSocketsOptions } from './web-so
 const bounds = { bodyLimitBytes: 1000, bodiesLimitBytes: 10_000, slowClientMs: 1000 }
 
 interface Listening {
+  /** Those of the server. */
+  readonly sockets: readonly Duplex[]
   readonly bodies: BodyBudget
   readonly open: (options?: { autoPong: boolean }) => Promise<WebSocket>
 }
 
 /** Connections whose callers are all known, and whose requests never end. */
-async function listen(t: TestContext, options: Partial<WebSocketsOptions>): Promise<Listening> {
-  const bodies = new BodyBudget(bounds)
+async function listen(
+  t: TestContext,
+  { hasFunds = true, ...options }: Partial<WebSocketsOptions> & { readonly hasFunds?: boolean },
+): Promise<Listening> {
+  const bodies = new BodyBudget({ ...bounds, ...options })
   const caller = { accountId: 'acc_1' } as Caller
   const webSockets = new WebSockets(
     {
       apiKeys: { authenticateEither: () => caller, authorize() {} },
       bodies,
+      hasFunds: () => Promise.resolve(hasFunds),
       handleRequest(request: IncomingRequest) {
         request.respond([])
         request.openWebSocket?.(caller)
@@ -33,7 +40,11 @@ async function listen(t: TestContext, options: Partial<WebSocketsOptions>): Prom
     { ...bounds, ...options },
   )
   const server = createServer({ shouldUpgradeCallback: isWebSocketRequest })
-  server.on('upgrade', (incoming, socket, head) => webSockets.upgrade(incoming, socket, head))
+  const sockets: Duplex[] = []
+  server.on('upgrade', (incoming, socket, head) => {
+    sockets.push(socket)
+    webSockets.upgrade(incoming, socket, head)
+  })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -45,6 +56,7 @@ async function listen(t: TestContext, options: Partial<WebSocketsOptions>): Prom
   })
   return {
     bodies,
+    sockets,
     async open(clientOptions = { autoPong: true }) {
       const client = new WebSocket(`ws://127.0.0.1:${port}/v1/responses`, clientOptions)
       clients.push(client)
@@ -76,6 +88,42 @@ describe('WebSockets', () => {
     assert.equal(code, 1006)
     await once(alive, 'ping')
     assert.equal(alive.readyState, WebSocket.OPEN)
+  })
+
+  test('A client that pings and does not read is disconnected', { timeout: 60_000 }, async (t) => {
+    const { open, sockets } = await listen(t, { slowClientMs: 50 })
+    const client = await open()
+    const [socket] = sockets
+    assert.ok(socket)
+    const closed = once(socket, 'close')
+    client.pause()
+    const flood = setInterval(() => {
+      for (let sent = 0; sent < 2000 && client.bufferedAmount < 1_000_000; sent += 1)
+        client.ping(Buffer.alloc(125))
+    }, 1)
+    t.after(() => clearInterval(flood))
+    await closed
+  })
+
+  test('Half a message is an error when its time is over, however often its client pings', async (t) => {
+    const { open } = await listen(t, { bodyTimeoutMs: 100 })
+    const client = await open()
+    const closed = once(client, 'close')
+    client.send('{"type":', { fin: false })
+    const pings = setInterval(() => client.ping(), 20)
+    assert.equal(await nextError(client), 'invalid_request')
+    clearInterval(pings)
+    assert.equal(((await closed) as [number])[0], 1013)
+  })
+
+  test('A client without funds sends small messages only', async (t) => {
+    const large = { bodyLimitBytes: 1_000_000, bodiesLimitBytes: 8_000_000 }
+    const { open } = await listen(t, { ...large, hasFunds: false })
+    const client = await open()
+    client.send('x'.repeat(60_000))
+    assert.equal(await nextError(client), 'invalid_json')
+    client.send('x'.repeat(300_000))
+    assert.equal(await nextError(client), 'insufficient_quota')
   })
 
   test('incomplete frame – counts in the budget of the account', async (t) => {

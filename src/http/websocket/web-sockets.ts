@@ -31,7 +31,8 @@ export interface WebSocketsOptions extends BodyBounds, Pick<ConnectionOptions, '
 }
 
 /** What connections need of the router. */
-export type WebSocketRouter = Pick<Router, 'bodies' | 'handleRequest'> & Pick<ConnectionContext, 'apiKeys'>
+export type WebSocketRouter = Pick<Router, 'bodies' | 'handleRequest' | 'hasFunds'> &
+  Pick<ConnectionContext, 'apiKeys'>
 
 /** Whether a request is to become a WebSocket; all others that ask for an upgrade are ordinary requests. */
 export function isWebSocketRequest({ method, url = '', headers }: IncomingMessage): boolean {
@@ -71,11 +72,14 @@ export class WebSockets {
       bodies: router.bodies,
       remembered: new BodyBudget(options),
       handleRequest: (request) => router.handleRequest(request),
+      hasFunds: ({ caller }) => router.hasFunds(caller),
     }
     const serverOptions: ServerOptions & { closeTimeout: number } = {
       noServer: true,
       clientTracking: false,
       perMessageDeflate: false,
+      // The connection answers pings: what it sends is bounded by what the client reads.
+      autoPong: false,
       maxPayload: options.bodyLimitBytes,
       closeTimeout: lingerMs,
       // A client that offers protocols, such as browsers with a key in one, gets none of them.
@@ -95,14 +99,14 @@ export class WebSockets {
     outgoing.shouldKeepAlive = false
     outgoing.assignSocket(socket)
     outgoing.on('finish', () => socket.destroySoon())
-    const request = new HandshakeRequest(incoming, outgoing, ({ accountId }) => {
-      if (this.#countOf(accountId) >= maxPerAccount) {
+    const request = new HandshakeRequest(incoming, outgoing, (caller) => {
+      if (this.#countOf(caller.accountId) >= maxPerAccount) {
         throw apiError('rate_limit_exceeded', { message: 'Too many open WebSockets. Close some of them.' })
       }
       outgoing.detachSocket(socket)
       const handshake = { peer: request.peer, header: request.header.bind(request) }
       this.#server.handleUpgrade(incoming, socket, head, (webSocket) => {
-        const connection = new ResponsesConnection(webSocket, socket, { accountId, handshake }, this.#context)
+        const connection = new ResponsesConnection(webSocket, socket, { caller, handshake }, this.#context)
         this.#connections.add(connection)
         webSocket.on('close', () => this.#connections.delete(connection))
       })

@@ -56,6 +56,11 @@ export class WorkerMetrics {
     'Requests without a valid API key',
     [],
   )
+  readonly #rejectedWebhooks = this.#counter(
+    'sluice_payment_webhooks_rejected_total',
+    'Payment webhooks that were rejected: for their size, after many failed ones, unsigned or forged',
+    ['method', 'reason'],
+  )
   readonly #tokens = this.#counter('sluice_tokens_total', 'Tokens charged', ['direction', ...routeLabels])
   readonly #charged = this.#counter('sluice_charged_total', 'Money charged for requests', [
     'currency',
@@ -113,6 +118,10 @@ export class WorkerMetrics {
 
   countAuthenticationFailure(): void {
     this.#authenticationFailures.inc()
+  }
+
+  countRejectedWebhook(method: string, reason: string): void {
+    this.#rejectedWebhooks.inc({ method, reason })
   }
 
   /** An upstream may have been renamed. */

@@ -19,6 +19,7 @@ import { createPaymentMethods, type PaymentMethods } from '../../payments/paymen
 import { ProviderHttp } from '../../payments/provider-http.ts'
 import type { Log } from '../../lib/log.ts'
 import { NodeMetrics } from '../metrics/node-metrics.ts'
+import { ExportSlots } from './export-slots.ts'
 
 export interface ControlHandlerDeps {
   readonly core: Core
@@ -45,6 +46,7 @@ export class ControlHandler {
   readonly authThrottle: AuthThrottle
   readonly outages: AdmissionOutages
   readonly #nodeMetrics: NodeMetrics
+  readonly #exports = new ExportSlots()
   readonly #providers: Providers
 
   /** Throws a `ConfigError` if a payment method is half configured. */
@@ -60,7 +62,7 @@ export class ControlHandler {
     this.#providers = providers
     this.outages = deps.outages
     const { core } = deps
-    const loginThrottle = new LoginThrottle(core.store.db)
+    const loginThrottle = new LoginThrottle(core.store.db, Date.now, deps.config.writesPerMinute)
     this.backups = new BackupRunner(deps.config)
     this.#nodeMetrics = new NodeMetrics({ ...deps, backups: this.backups })
     this.authThrottle = createAuthThrottle(loginThrottle)
@@ -119,6 +121,8 @@ export class ControlHandler {
       nodes: () => core.nodes(),
       retireNode: (id) => core.retireNode(id),
       callHealth: (circuits) => Promise.resolve(circuits.map((each) => core.health.callHealth(each))),
+      takeExport: (account, id) => Promise.resolve(this.#exports.take(account, id)),
+      endExport: (account, id) => Promise.resolve(this.#exports.end(account, id)),
       metrics: () => this.#metrics(),
     }
   }

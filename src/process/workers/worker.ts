@@ -200,7 +200,12 @@ export async function startWorker(init: WorkerInit): Promise<void> {
     relay,
     catalog: configCache.catalog,
     consoleListener: () => (consoleFiles ??= consoleListener()),
-    honoListener: () => createHonoListener(ctx, failureLogs),
+    honoListener: () =>
+      createHonoListener(ctx, {
+        ...failureLogs,
+        bodies: router.bodies,
+        onWebhookRejected: (method, reason) => metrics.countRejectedWebhook(method, reason),
+      }),
     onInternalError: failureLogs.onInternalError,
     onRejected(error, context) {
       metrics.countRejected(error.code)

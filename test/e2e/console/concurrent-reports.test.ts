@@ -108,4 +108,23 @@ describe('Reports of one account', () => {
     const later = await busy.fetch('GET', slowReport)
     assert.equal(later.status, 200)
   })
+
+  test('A second export of an account is 429 while the first is read, and one of another is not', async () => {
+    const exportOf = (session: ConsoleSession): Promise<Response> =>
+      session.fetch('GET', '/api/console/requests.csv')
+    const first = await exportOf(busy)
+    assert.equal(first.status, 200)
+    const second = await exportOf(busy)
+    assert.equal(second.status, 429)
+    assert.equal(second.headers.get('retry-after'), '5')
+    const month = new Date().toISOString().slice(0, 7)
+    const pdf = `/api/console/billing/statements/${month}/statement.pdf`
+    assert.equal((await busy.fetch('GET', pdf)).status, 429)
+    const theirs = await exportOf(other)
+    assert.equal(theirs.status, 200)
+    await theirs.text()
+    assert.equal((await busy.fetch('GET', slowReport)).status, 200)
+    await first.text()
+    assert.equal((await busy.fetch('GET', pdf)).status, 200)
+  })
 })

@@ -80,6 +80,37 @@ describe('Confirmation with the password', () => {
     assert.equal((await add(operator, 'first')).status, 201)
   })
 
+  test('Money above CONFIRM_ABOVE, links and backups need a confirmation', async () => {
+    const session = await signInAgain()
+    const { id } = await server.account()
+    const credit = (amount: string) =>
+      session.fetch('POST', `/api/admin/accounts/${id}/credits`, {
+        amount,
+        reason: 'a',
+        idempotency_key: amount,
+      })
+    const vouchers = (amount: string) => session.fetch('POST', '/api/admin/vouchers', { amount, count: 4 })
+    for (const response of [
+      await credit('10000.01'),
+      await credit('-10000.01'),
+      await vouchers('2500.01'),
+      await session.fetch('POST', `/api/admin/accounts/${id}/access-link`, {}),
+      await session.fetch('POST', '/api/admin/backups'),
+      await session.fetch('GET', '/api/admin/backups/backup-1/download'),
+      await session.fetch('DELETE', '/api/admin/backups/backup-1'),
+      await session.fetch('GET', '/api/console/me/confirmation'),
+    ]) {
+      const { status, code } = await readError(response)
+      assert.deepEqual([status, code], [403, 'password_required'], response.url)
+    }
+    assert.equal((await credit('10000')).status, 201)
+    assert.equal((await vouchers('2500')).status, 201)
+    await session.call(profileEndpoints.confirm, proof)
+    assert.equal((await credit('10000.01')).status, 201)
+    assert.equal((await session.fetch('POST', `/api/admin/accounts/${id}/access-link`, {})).status, 201)
+    assert.equal((await session.fetch('GET', '/api/console/me/confirmation')).status, 200)
+  })
+
   test('Unconfirmed session – cannot change origin, provider or proxy; nothing changes', async () => {
     const path = await createUpstream()
     const before = await server.admin<Upstream>('GET', path)

@@ -7,6 +7,7 @@ import type { NewVouchers, Voucher } from '../../../api/contract.ts'
 import { useMessages } from '../../../locales/messages.ts'
 import { useAction, useFieldError } from '../../../components/forms/use-action.ts'
 import { Dialog } from '../../../components/forms/dialog.tsx'
+import { ConfirmIdentity } from '../../../components/forms/confirm-identity.tsx'
 import { AmountField, Form, useDraft, IntegerField } from '../../../components/forms/fields.tsx'
 import { endOfDay, isDecimal, isInteger, optionalInteger } from '../../../components/forms/field-values.ts'
 import { Icon } from '../../../components/layout/icon.tsx'
@@ -112,6 +113,8 @@ function VoucherForm({ close }: { readonly close: () => void }) {
     setCreated(await mutateAdmin<NewVouchers>('POST', '/vouchers', body))
   })
   const fieldError = useFieldError(create.error)
+  if (create.error?.code === 'password_required')
+    return <ConfirmIdentity onConfirmed={() => void create.run()} cancel={create.reset} />
   if (created !== null) {
     return <OneTimeSecret secret={created.codes} close={close} />
   }

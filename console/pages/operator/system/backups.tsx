@@ -1,11 +1,13 @@
 /** Backups: create, check, download, delete, and how to restore one. */
 import { Button } from '@mantine/core'
 import { queryOptions, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import { mutateAdmin } from '../../../api/admin-queries.ts'
 import { get } from '../../../api/client.ts'
 import type { Backup, BackupSchedule } from '../../../api/contract.ts'
 import { useMessages, type Messages } from '../../../locales/messages.ts'
-import { useAction } from '../../../components/forms/use-action.ts'
+import { ConfirmIdentity } from '../../../components/forms/confirm-identity.tsx'
+import { useAction, type Action } from '../../../components/forms/use-action.ts'
 import { CodeBlock } from '../../../components/code/code-block.tsx'
 import { confirm } from '../../../components/feedback/confirm-dialog.tsx'
 import { formatBytes, formatNumber, formatPercent } from '../../../components/format.ts'
@@ -41,6 +43,18 @@ const backupsQuery = queryOptions({
   refetchInterval: ({ state }) => (state.data?.data.some(isInProgress) === true ? busyMs : idleMs),
 })
 
+interface ActionErrorProps {
+  readonly action: Pick<Action<never>, 'error' | 'reset'>
+  readonly retry: () => void
+}
+
+/** The error of an action, or what proves again who the user is. */
+function ActionError({ action: { error, reset }, retry }: ActionErrorProps) {
+  if (error === null) return null
+  if (error.code === 'password_required') return <ConfirmIdentity onConfirmed={retry} cancel={reset} />
+  return <ErrorMessage error={error} />
+}
+
 export function Backups() {
   const t = useMessages('maintenance').backups
   const query = useQuery(backupsQuery)
@@ -56,7 +70,7 @@ export function Backups() {
   )
   return (
     <Page title={t.title} lead={t.lead} actions={createButton}>
-      {createBackup.error && <ErrorMessage error={createBackup.error} />}
+      <ActionError action={createBackup} retry={() => void createBackup.run()} />
       <QueryResult query={query}>
         {({ data, schedule }) => (
           <>
@@ -111,6 +125,12 @@ function BackupTable({ backups, isBusy }: { readonly backups: readonly Backup[];
   const t = useMessages('maintenance').backups
   const shell = useMessages('shell')
   const check = useAction(({ id }: Backup) => mutateAdmin('POST', `/backups/${id}/check`))
+  const [downloaded, setDownloaded] = useState<Backup | null>(null)
+  const download = useAction(async (backup: Backup) => {
+    setDownloaded(backup)
+    await get('/console/me/confirmation')
+    window.location.assign(`/api/admin/backups/${encodeURIComponent(backup.id)}/download`)
+  })
   const remove = (backup: Backup): void => {
     const { id, made_at: madeAt, state, bytes } = backup
     const verified = backups.filter((other) => other !== backup && other.state === 'whole').length
@@ -127,6 +147,7 @@ function BackupTable({ backups, isBusy }: { readonly backups: readonly Backup[];
   return (
     <>
       {check.error && <ErrorMessage error={check.error} />}
+      <ActionError action={download} retry={() => downloaded && void download.run(downloaded)} />
       <Table
         label={t.title}
         rows={backups}
@@ -171,15 +192,7 @@ function BackupTable({ backups, isBusy }: { readonly backups: readonly Backup[];
                     },
                     backup.state === 'whole' && {
                       label: t.download,
-                      renderRoot: (props) => (
-                        <a
-                          {...props}
-                          href={`/api/admin/backups/${encodeURIComponent(backup.id)}/download`}
-                          download
-                        >
-                          {t.download}
-                        </a>
-                      ),
+                      onClick: () => void download.run(backup),
                     },
                     { label: shell.remove, isDestructive: true, onClick: () => remove(backup) },
                   ]}

@@ -99,7 +99,7 @@ export const userEndpoints = [
   }),
   admin.create('/people/{id}/access-link', {
     summary: 'Create a one-time link for a user to set a new password',
-    description: `A link for an operator ${confirmationRule}`,
+    description: `It ${confirmationRule}`,
     body: z.strictObject({
       forget_second_factor: z.boolean().default(false).meta({
         description: 'Also removes the authenticator app and all passkeys, for a user who has lost them.',
@@ -109,7 +109,7 @@ export const userEndpoints = [
     async handle(context) {
       const { ctx, by, params, body } = context
       const user = await requireUser(ctx.db, params.id)
-      if (user.role === 'operator') await requireConfirmation(context)
+      await requireConfirmation(context)
       const options = { forgetSecondFactor: body.forget_second_factor, by }
       return { page: 'reset-password' as const, ...(await createAccessLink(ctx.db, user, options)) }
     },
@@ -117,11 +117,13 @@ export const userEndpoints = [
   admin.create('/accounts/{id}/access-link', {
     summary:
       'Create a one-time link for the user of an account to set a password; creates the user if there is none',
+    description: `It ${confirmationRule}`,
     ...newLink,
-    handle: async ({ ctx, by, params }) => ({
-      page: 'reset-password' as const,
-      ...(await createAccountAccessLink(ctx.db, params.id, by)),
-    }),
+    async handle(context) {
+      const { ctx, by, params } = context
+      await requireConfirmation(context)
+      return { page: 'reset-password' as const, ...(await createAccountAccessLink(ctx.db, params.id, by)) }
+    },
   }),
   admin.create('/operators/link', {
     summary: 'Create a one-time link to add another operator',

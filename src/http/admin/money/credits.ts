@@ -1,7 +1,7 @@
 /** `/accounts/{id}/credits`, `/accounts/{id}/entries` and `/requests/{id}/refund`: credits, ledger entries and refunds. */
 import { z } from '@hono/zod-openapi'
 import { jsonFields } from '../../api/json-fields.ts'
-import { admin } from '../admin-context.ts'
+import { admin, confirmationAboveRule, requireConfirmationAbove } from '../admin-context.ts'
 import { onceView, money } from '../schemas.ts'
 import { orderRefund, refundedNanos } from '../../../ledger/credits/refunds.ts'
 import { newId } from '../../../lib/ids.ts'
@@ -59,15 +59,19 @@ export const refundSchema = z
 export const creditEndpoints = [
   admin.create('/accounts/{id}/credits', {
     summary: 'Credit or debit an account',
+    description: `For an amount ${confirmationAboveRule}`,
     body: creditInput,
     response: onceView(creditSchema),
     returns: 'Entered durably.',
     existing: 'Already entered with the same key.',
-    async handle({ ctx, by, params, body: { amount: text, reason, kind, idempotency_key: key } }) {
+    async handle(context) {
+      const { ctx, by, params, body } = context
+      const { amount: text, reason, kind, idempotency_key: key } = body
       const { id: account } = await requireAccount(ctx.db, params.id)
       const amount = parseAmount(text, 'amount')
       if (amount === 0n)
         throw apiError('invalid_request', { param: 'amount', message: 'Invalid `amount`: must not be 0.' })
+      await requireConfirmationAbove(context, amount)
       const receipt = await ctx.credit({ account, amount, reason, source: kind, idempotencyKey: key })
       const { id, isNew } = receipt
       if (isNew) {

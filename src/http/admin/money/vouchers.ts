@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi'
 import { jsonFields } from '../../api/json-fields.ts'
 import { view } from '../../api/define-endpoints.ts'
-import { admin } from '../admin-context.ts'
+import { admin, confirmationAboveRule, requireConfirmationAbove } from '../admin-context.ts'
 import { currencyColumn } from '../../csv-export.ts'
 import {
   createVouchers,
@@ -58,12 +58,16 @@ const voucherView = view('voucher', voucherSchema, (voucher: Voucher) => jsonFie
 export const voucherEndpoints = [
   admin.create('/vouchers', {
     summary: 'Create vouchers',
+    description: `For vouchers worth more together ${confirmationAboveRule}`,
     body: voucherInput,
     response: newVouchersSchema,
     returns: 'The codes.',
-    async handle({ ctx, by, body: { amount, count, expires_at: expires } }) {
-      const codes = Array.from({ length: count }, generateVoucherCode)
+    async handle(context) {
+      const { ctx, by, body } = context
+      const { amount, count, expires_at: expires } = body
       const amountNanos = parseAmount(amount, 'amount')
+      await requireConfirmationAbove(context, amountNanos * BigInt(count))
+      const codes = Array.from({ length: count }, generateVoucherCode)
       const [expiresAt, at] = [parseTime(expires) ?? null, Date.now()]
       await createVouchers(ctx.db, { amountNanos, codes, expiresAt, at }, by)
       return { codes, ...jsonFields({ amountNanos, count, expiresAt, createdAt: at }) }

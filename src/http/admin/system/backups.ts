@@ -2,7 +2,7 @@
 import { z } from '@hono/zod-openapi'
 import { jsonFields } from '../../api/json-fields.ts'
 import { view } from '../../api/define-endpoints.ts'
-import { admin, type AdminContext } from '../admin-context.ts'
+import { admin, confirmationRule, requireConfirmation, type AdminContext } from '../admin-context.ts'
 import { auditStatement } from '../../../db/audit.ts'
 import { tarSize, createTar } from '../../../lib/tar.ts'
 import type { Backup } from '../../../db/backups.ts'
@@ -100,9 +100,11 @@ export const backupEndpoints = [
   }),
   admin.create('/backups', {
     summary: 'Start a backup; only one runs at a time',
+    description: `It ${confirmationRule}`,
     response: backupView,
     returns: 'The backup in progress.',
     async handle(context) {
+      await requireConfirmation(context)
       const backup = await context.ctx.backups.make(context.by)
       await audit('make', backup.id, context)
       return backup
@@ -126,10 +128,12 @@ export const backupEndpoints = [
   }),
   admin.get('/backups/{id}/download', {
     summary: 'Download a backup as a tar archive, without the key that decrypts its credentials',
+    description: `It ${confirmationRule}`,
     response: z.string(),
     returns: 'The archive.',
     mediaType: 'application/x-tar',
     async handle(context) {
+      await requireConfirmation(context)
       const { id } = context.params
       const { folder, files } = await context.ctx.backups.download(id)
       await audit('download', id, context)
@@ -143,7 +147,9 @@ export const backupEndpoints = [
   }),
   admin.delete('/backups/{id}', {
     summary: 'Delete a backup',
+    description: `It ${confirmationRule}`,
     async handle(context) {
+      await requireConfirmation(context)
       const { id } = context.params
       await context.ctx.backups.remove(id)
       await audit('delete', id, context)

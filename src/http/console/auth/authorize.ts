@@ -13,7 +13,7 @@ export interface RequestOrigin {
   header(name: 'origin' | 'sec-fetch-site' | 'host' | 'cookie'): string | undefined
 }
 
-function isRead({ method }: RequestOrigin): boolean {
+export function isRead({ method }: Pick<RequestOrigin, 'method'>): boolean {
   return method === 'GET' || method === 'HEAD'
 }
 
@@ -68,6 +68,15 @@ function checkAudience(audience: Audience, signedIn: SignedInUser | null): void 
   if (signedIn === null) throw apiError('session_required')
   if (audience === 'operator' && signedIn.user.role !== 'operator') throw apiError('operators_only')
   if (audience === 'customer' && getActiveAccountId(signedIn) === null) throw apiError('no_account')
+}
+
+/** Counts a request that changes something. Throws 429 if the sessions of an account have made too many; operators may. */
+export async function countWrite(
+  { authThrottle }: Pick<AppContext, 'authThrottle'>,
+  { user }: SignedInUser,
+): Promise<void> {
+  if (user.role === 'operator') return
+  await authThrottle.count('session-write', { id: user.accountId ?? user.id })
 }
 
 /** Checks the origin, the session and the access. Null: not signed in, where anyone has access. */

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { apiError } from '../../../errors.ts'
 import { userByPasskey } from '../../../users/passkeys.ts'
-import { confirmSession } from '../../../users/session-confirmation.ts'
+import { confirmSession, isConfirmed } from '../../../users/session-confirmation.ts'
 import { formatTime } from '../../api/json-values.ts'
 import { passwordInput, time } from '../../api/json-schemas.ts'
 import { passkeyResponse } from './sign-in.ts'
@@ -20,6 +20,14 @@ export async function confirmPassword(context: ConsoleContext, password: string 
 }
 
 export const confirmationEndpoints = {
+  /** Whether this session may do what needs a confirmation, before a page navigates to it; else 403 `password_required`. */
+  confirmed: person.get('/me/confirmation', {
+    response: z.object({ confirmed: z.literal(true) }),
+    async handle({ ctx, session }) {
+      if (!(await isConfirmed(ctx.db, session, Date.now()))) throw apiError('password_required')
+      return { confirmed: true }
+    },
+  }),
   /** Until `expires_at`, this session may do what is rejected with `password_required`. By password or passkey. */
   confirm: person.post('/me/confirm', {
     body: z.union([z.strictObject({ password: passwordInput }), passkeyResponse]),
