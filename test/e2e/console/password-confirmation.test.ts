@@ -125,19 +125,19 @@ describe('Confirmation with the password', () => {
     assert.equal(before.last_four, '7777')
   })
 
-  test('Links that give access as an operator – need the confirmation; those of customers do not', async () => {
+  test('Links that give access need the confirmation, those of customers too', async () => {
     const session = await signInAgain()
     const customer = await signUpCustomer(server, 'linked@example.com')
     const idOf = async (each: ConsoleSession) => (await each.session()).person?.id
     const linkOf = async (each: ConsoleSession) => `/people/${await idOf(each)}/access-link`
-    for (const path of ['/operators/link', await linkOf(session)]) {
+    for (const path of ['/operators/link', await linkOf(session), await linkOf(customer)]) {
       const rejected = await readError(await session.fetch('POST', `/api/admin${path}`, {}))
       assert.deepEqual([rejected.status, rejected.code], [403, 'password_required'], path)
     }
-    await session.admin('POST', await linkOf(customer), {})
     await server.admin('POST', '/operators/link')
     await session.call(profileEndpoints.confirm, proof)
     await session.admin('POST', '/operators/link')
+    await session.admin('POST', await linkOf(customer), {})
   })
 
   test('Other changes, and calls with ADMIN_API_KEY – need no confirmation', async () => {
