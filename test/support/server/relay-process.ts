@@ -78,6 +78,10 @@ export class RelayProcess {
       PORT: String(port),
       DATA_DIR: settings.dataDir,
       ADMIN_API_KEY: 'admin-key-of-the-tests-0123456789',
+      // Tests write more in a minute than a person; those of these bounds set them.
+      WRITES_PER_MINUTE: '100000',
+      OPEN_ORDERS: '10000',
+      ORDERS_PER_HOUR: '10000',
       UPSTREAM_ALLOW: '127.0.0.0/8',
       DEMO: '0',
       SIGN_UP: 'open',
