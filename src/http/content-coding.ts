@@ -62,17 +62,17 @@ export async function decodeBody(
   const decoded = (decoder as AsyncIterable<Buffer>)[Symbol.asyncIterator]()
   try {
     for (;;) {
-      const { value, done } = await decoded.next().catch(() => {
+      const next: IteratorResult<Buffer, unknown> = await decoded.next().catch(() => {
         throw apiError('invalid_request', { message: `The request body is not valid ${coding}.` })
       })
-      if (done === true) return Buffer.concat(chunks, bytes)
-      bytes += value.length
+      if (next.done === true) return Buffer.concat(chunks, bytes)
+      bytes += next.value.length
       if (bytes > limitBytes) {
         const message = `Request body too large when decoded: at most ${maxBytes} bytes and ${maxExpansion} times what is sent are allowed.`
         throw apiError('request_too_large', { message })
       }
-      reserve(value.length)
-      chunks.push(value)
+      reserve(next.value.length)
+      chunks.push(next.value)
     }
   } finally {
     decoder.destroy()

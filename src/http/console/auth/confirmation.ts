@@ -25,7 +25,7 @@ export const confirmationEndpoints = {
     response: z.object({ confirmed: z.literal(true) }),
     async handle({ ctx, session }) {
       if (!(await isConfirmed(ctx.db, session, Date.now()))) throw apiError('password_required')
-      return { confirmed: true }
+      return { confirmed: true as const }
     },
   }),
   /** Until `expires_at`, this session may do what is rejected with `password_required`. By password or passkey. */
