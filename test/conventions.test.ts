@@ -6,7 +6,7 @@ import { describe, test } from 'node:test'
 
 import { renderConfigurationPage } from '../src/config.ts'
 import { findUncalledEndpoints } from './support/client/route-coverage.ts'
-import { backendOf, suiteOf } from './support/runner/test-headers.ts'
+import { backendOf, drivesForeignProgram, suiteOf } from './support/runner/test-headers.ts'
 import { retiredFiles, retiredNames } from './support/retired-names.ts'
 import { assertNone, findPlaces, isTest, readSources, root } from './support/source-files.ts'
 import type { SourceFile } from './support/source-files.ts'
@@ -151,6 +151,22 @@ describe('tests', () => {
     assertNone(
       invalid.map(({ path }) => path),
       'Write `// @suite all – <reason>` at the top of a *.test.ts file, after `// @backend`:',
+    )
+  })
+})
+
+describe('foreign programs', () => {
+  test('A test file that drives a browser or a client says so', () => {
+    const files = new Map(sources.map((file) => [file.path, file]))
+    const drives = ({ path }: SourceFile): boolean =>
+      path.startsWith('clients/') || dependenciesOf(path, files).has('test/support/console/chromium.ts')
+    const silent = sources.filter(
+      (file) =>
+        /\.(test|long)\.tsx?$/.test(file.path) && drives(file) && !drivesForeignProgram(file.text),
+    )
+    assertNone(
+      silent.map(({ path }) => path),
+      'Write `// @drives a browser` or `// @drives a client` at the top (see test/support/runner/test-headers.ts):',
     )
   })
 })
