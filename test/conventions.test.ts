@@ -161,8 +161,7 @@ describe('foreign programs', () => {
     const drives = ({ path }: SourceFile): boolean =>
       path.startsWith('clients/') || dependenciesOf(path, files).has('test/support/console/chromium.ts')
     const silent = sources.filter(
-      (file) =>
-        /\.(test|long)\.tsx?$/.test(file.path) && drives(file) && !drivesForeignProgram(file.text),
+      (file) => /\.(test|long)\.tsx?$/.test(file.path) && drives(file) && !drivesForeignProgram(file.text),
     )
     assertNone(
       silent.map(({ path }) => path),

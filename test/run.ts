@@ -20,6 +20,7 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
+import { findOverrun, measureReference, readBudgets } from './support/runner/cpu-budget.ts'
 import { changedFiles, reachedTests } from './support/runner/changed-files.ts'
 import type { FileUsage } from './support/runner/report-usage.ts'
 import { formatSeconds, root, runFiles, RunResult, type TestRun } from './support/runner/run-files.ts'
@@ -43,6 +44,9 @@ const { values, positionals: words } = parseArgs({
   },
 })
 const suite = chosenSuite()
+/** Less than a suite. */
+const isPartial =
+  words.length > 0 || values.rest || values.cluster || values.changed || values.since !== undefined
 const timeoutMs = values.long ? 3_600_000 : 900_000
 const hasWords = words.length > 0
 /** Several times what the tests write at a time. */
@@ -124,6 +128,22 @@ function printUsage(usage: readonly FileUsage[]): void {
   )
 }
 
+/** Whether a complete run of the suite has kept its budget of CPU time; prints what it used, and what grew. */
+function keepsBudget(usage: readonly FileUsage[]): boolean {
+  const budgets = readBudgets()
+  const budget = budgets.suites[suite]
+  if (isPartial || budget === undefined) return true
+  const referenceMs = measureReference()
+  const cpuMs = usage.reduce((total, each) => total + each.cpuMs, 0)
+  console.log(
+    `${Math.round(cpuMs / referenceMs)} units of CPU time, of which the budget allows ${budget}; ` +
+      `one is ${formatSeconds(referenceMs)} here`,
+  )
+  const overrun = findOverrun(usage, referenceMs, budget, budgets)
+  for (const line of overrun ?? []) console.log(`  ${line}`)
+  return overrun === undefined
+}
+
 /**
  * Creates the folder for everything that the tests write, in memory if there is room: thousands of disk syncs of
  * databases that live for seconds are most of what the tests would wait for.
@@ -181,6 +201,7 @@ const { passed, failed, isGood, skipped } = result
 console.log('')
 for (const [reason, names] of skipped) console.log(`skipped: ${[...names].join(', ')}: ${reason}`)
 printUsage(result.usage)
+const isWithinBudget = keepsBudget(result.usage)
 const duration = formatSeconds(performance.now() - startedAt)
 if (result.flaky.length > 0) console.log(`${result.flaky.length} flaky: ${result.flaky.join(', ')}`)
 console.log(`${passed} passed, ${failed} failed, in ${fileCount} files and ${duration}`)
@@ -190,4 +211,6 @@ const isIncomplete = process.env['LEAVE_NOTHING_OUT'] === '1' && avoidable.lengt
 if (isIncomplete) console.log('Tests were skipped, which LEAVE_NOTHING_OUT=1 forbids.')
 if (fileCount === 0) console.log(`No test file has a path with ${words.join(' or ')}.`)
 process.exitCode =
-  failed > 0 || !isGood || interruption.signal.aborted || isIncomplete || fileCount === 0 ? 1 : 0
+  failed > 0 || !isGood || !isWithinBudget || interruption.signal.aborted || isIncomplete || fileCount === 0
+    ? 1
+    : 0
