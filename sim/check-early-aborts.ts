@@ -14,15 +14,14 @@ export class EarlyAbortCheck {
 
   /** To be called with events of settlements. `now`: monotonic milliseconds. */
   onEvent(event: LedgerEvent, request: SimRequest | undefined, now: number): void {
-    if (!request?.leftEarly || (event.kind !== 'settled' && event.kind !== 'released')) return
+    if (!request?.leftEarly?.usage || (event.kind !== 'settled' && event.kind !== 'released')) return
     const { account, inputTokens } = request.script.options
     const times = this.#times.get(account) ?? []
     const isFree = times.filter((time) => now - time < hourMs).length < freeAborts
     this.#times.set(account, [...times, now])
-    const { usage } = request.leftEarly
     const isCharged = event.kind === 'settled'
     assertInvariant(
-      isCharged === (!isFree && usage !== null),
+      isCharged === !isFree,
       `${request.id} left early and was ${isCharged ? '' : 'not '}charged`,
     )
     if (event.kind === 'settled')

@@ -187,7 +187,7 @@ export const settings = {
     },
     freeAbortsPerHour: {
       env: 'FREE_ABORTS_PER_HOUR',
-      doc: 'How many requests an account may cancel before the first content within 60 minutes without a charge, per node. For further ones, the input estimate is charged if the upstream had responded with 2xx.',
+      doc: 'How many requests an account may cancel before the first content within 60 minutes without a charge, per node. An abort counts if the upstream had responded with 2xx, or had the request for more than a second. For further ones, and beyond 200,000 tokens of input together, the input estimate is charged.',
       ...integer(10, 0, 1000),
     },
     bodyLimitBytes: {

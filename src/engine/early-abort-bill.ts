@@ -9,6 +9,8 @@ export function billEarlyAbort(
   held: Hold | undefined,
   { earlyAborts, now }: { readonly earlyAborts: EarlyAborts; readonly now: number },
 ): SettleRequest {
-  const isFree = !held || earlyAborts.count(held.account, now)
-  return isFree || !leftEarly ? request : { ...request, usage: leftEarly.usage }
+  const usage = leftEarly?.usage ?? null
+  // The upstream has probably billed nothing.
+  if (!held || usage === null) return request
+  return earlyAborts.count(held.account, { tokens: usage.input, now }) ? request : { ...request, usage }
 }

@@ -4,43 +4,38 @@
  */
 
 const windowMs = 3_600_000
+/** The free ones of an hour have at most this much input together. */
+const maxFreeTokens = 200_000
 /** Beyond this, the account whose last early abort is the oldest is forgotten. */
 const maxAccounts = 100_000
 
-/** The times of an account's last early aborts, as many as are free in a window; the oldest is overwritten. */
-interface LastAborts {
-  readonly times: number[]
-  oldest: number
-  newest: number
+interface Abort {
+  readonly at: number
+  readonly tokens: number
 }
 
 export class EarlyAborts {
   readonly #freePerHour: number
   readonly #maxAccounts: number
-  /** The account with the oldest last abort first. */
-  readonly #byAccount = new Map<string, LastAborts>()
+  /** The last ones of each account, the oldest first, as many as are free; the account with the oldest last abort first. */
+  readonly #byAccount = new Map<string, readonly Abort[]>()
 
   constructor(freePerHour: number, accountLimit = maxAccounts) {
     this.#freePerHour = freePerHour
     this.#maxAccounts = accountLimit
   }
 
-  /** Counts one; true if it is free. `now`: monotonic milliseconds. */
-  count(account: string, now: number): boolean {
+  /** Counts one with this much input; true if it is free. `now`: monotonic milliseconds. */
+  count(account: string, { tokens, now }: { readonly tokens: number; readonly now: number }): boolean {
     if (this.#freePerHour === 0) return false
-    const last = this.#byAccount.get(account) ?? { times: [], oldest: 0, newest: now }
+    const known = this.#byAccount.get(account) ?? []
     this.#byAccount.delete(account)
     this.#sweep(now)
-    this.#byAccount.set(account, last)
-    last.newest = now
-    if (last.times.length < this.#freePerHour) {
-      last.times.push(now)
-      return true
-    }
-    const isFree = now - (last.times[last.oldest] ?? now) >= windowMs
-    last.times[last.oldest] = now
-    last.oldest = (last.oldest + 1) % this.#freePerHour
-    return isFree
+    const counted = [...known, { at: now, tokens }]
+    this.#byAccount.set(account, counted.slice(-this.#freePerHour))
+    const recent = counted.filter(({ at }) => now - at < windowMs)
+    const together = recent.reduce((sum, abort) => sum + abort.tokens, 0)
+    return recent.length <= this.#freePerHour && together <= maxFreeTokens
   }
 
   /** The number of accounts that are remembered. */
@@ -50,8 +45,8 @@ export class EarlyAborts {
 
   /** Forgets accounts whose aborts have all left the window, and the oldest ones if there are too many. */
   #sweep(now: number): void {
-    for (const [account, { newest }] of this.#byAccount) {
-      if (now - newest < windowMs && this.#byAccount.size < this.#maxAccounts) return
+    for (const [account, aborts] of this.#byAccount) {
+      if (now - (aborts.at(-1)?.at ?? 0) < windowMs && this.#byAccount.size < this.#maxAccounts) return
       this.#byAccount.delete(account)
     }
   }

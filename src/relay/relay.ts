@@ -199,7 +199,7 @@ class RelaySession implements ActiveRequest {
 
   /** The caller disconnected before the first content. */
   #leaveEarly(): void {
-    const mayCharge = this.#failover.attempt?.wasCanceledInResponse ?? false
+    const mayCharge = this.#failover.attempt?.wasCanceledAtCost ?? false
     const input = { tokens: 0, searches: 0, tier: null, toolCalls: [] }
     this.#leftEarly = { usage: mayCharge ? billFromEstimate(input, this.#failover).usage : null }
   }

@@ -17,6 +17,8 @@ export interface PendingExchange {
   readonly sink: ResponseSink
   readonly isPaused: boolean
   isSent: boolean
+  /** The request is being written to a connected socket. */
+  onWrite(): void
   hasResponse: boolean
   /** The response is complete; the connection is already free for another request. */
   complete(): void
@@ -212,6 +214,7 @@ export class Connection {
   write(exchange: PendingExchange): void {
     if (this.#exchange !== exchange) return
     exchange.isSent = true
+    exchange.onWrite()
     writeRequest(this.#socket, exchange.request)
   }
 

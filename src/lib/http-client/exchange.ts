@@ -15,6 +15,8 @@ export interface ResponseHandler extends ResponseSink {
   /** The response is complete, exactly as framed. */
   onEnd(): void
   onFail(failure: ConnectionFailure): void
+  /** The request is being written to a connected server; again, if the first connection was stale. */
+  onWrite?(): void
 }
 
 export interface Exchange {
@@ -55,6 +57,10 @@ export class HttpExchange implements Exchange, PendingExchange {
     this.#connection = connection
     this.#staleUntil = performance.now() + staleWindowMs
     connection.start(this)
+  }
+
+  onWrite(): void {
+    this.sink.onWrite?.()
   }
 
   pause(): void {

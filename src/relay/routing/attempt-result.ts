@@ -19,8 +19,8 @@ export interface RequestAttempt {
   readonly firstContentMs: number | null
   /** The upstream's status; `null` until its response starts. */
   readonly status: number | null
-  /** It was canceled although the upstream had begun a response with 2xx. */
-  readonly wasCanceledInResponse: boolean
+  /** It was canceled although the upstream had begun a response with 2xx, or had had the request for a second. */
+  readonly wasCanceledAtCost: boolean
   /** The id under which the upstream knows the call; `undefined`: it sent none. */
   readonly upstreamRequestId: string | undefined
   /** What the upstream has said about its response. */

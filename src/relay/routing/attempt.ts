@@ -34,6 +34,8 @@ import type { ResponseIdentity } from '../../providers/provider.ts'
 const lingerMs = 2000
 /** How many times larger than a buffered response a stream may be: each token comes in an event of its own. */
 const streamOverhead = 4
+/** An upstream that has had a request for longer has probably begun to work, and bills its input. */
+const freeResponseMs = 1000
 
 type ResponseReader = (received: ReceivedResponse, call: AttemptCall, now: number) => AttemptResult
 
@@ -55,8 +57,9 @@ export class UpstreamAttempt implements RequestAttempt, ResponseHandler {
   status: number | null = null
   /** Milliseconds from the call to the first content of a stream; `null`: there is none yet. */
   firstContentMs: number | null = null
-  /** It was destroyed before it was over. */
-  #isCanceled = false
+  /** When the request was written to the connected upstream, and when it was destroyed before it was over. */
+  #writtenMs = Infinity
+  #canceledMs: number | null = null
 
   constructor(deps: AttemptDeps, call: AttemptCall, read: ResponseReader = readBufferedResponse) {
     this.#deps = deps
@@ -72,9 +75,12 @@ export class UpstreamAttempt implements RequestAttempt, ResponseHandler {
     return this.#deps.now() - this.#call.nowMs
   }
 
-  /** It was canceled although the upstream had begun a response with 2xx. */
-  get wasCanceledInResponse(): boolean {
-    return this.#isCanceled && this.status !== null && this.status >= 200 && this.status < 300
+  get wasCanceledAtCost(): boolean {
+    const canceledMs = this.#canceledMs
+    if (canceledMs === null) return false
+    return this.status === null
+      ? canceledMs - this.#writtenMs > freeResponseMs
+      : this.status >= 200 && this.status < 300
   }
 
   /** The id under which the upstream knows the call; `undefined`: it sent none. */
@@ -119,6 +125,10 @@ export class UpstreamAttempt implements RequestAttempt, ResponseHandler {
     } catch (error) {
       this.#fail(upstreamErrorFromException(error))
     }
+  }
+
+  onWrite(): void {
+    this.#writtenMs = performance.now()
   }
 
   onHead(status: number, headers: ResponseHeaders): void {
@@ -231,7 +241,7 @@ export class UpstreamAttempt implements RequestAttempt, ResponseHandler {
    */
   destroy(): void {
     if (this.#isOver) return
-    this.#isCanceled = true
+    this.#canceledMs = performance.now()
     this.#close({ kind: 'error', error: upstreamError('connection', 'The request was canceled.') })
   }
 

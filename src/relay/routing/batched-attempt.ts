@@ -34,6 +34,10 @@ export function createAttempt(deps: AttemptDeps, call: AttemptCall): RequestAtte
   return (call.body.parts ?? 1) > 1 ? new BatchedAttempt(deps, call) : new UpstreamAttempt(deps, call)
 }
 
+function is2xx(status: number | null): boolean {
+  return status !== null && status >= 200 && status < 300
+}
+
 class BatchedAttempt implements RequestAttempt {
   readonly #deps: AttemptDeps
   readonly #call: AttemptCall
@@ -68,10 +72,8 @@ class BatchedAttempt implements RequestAttempt {
     return this.#decisive?.status ?? null
   }
 
-  get wasCanceledInResponse(): boolean {
-    return (
-      this.#isCanceled && this.#calls.some(({ status }) => status !== null && status >= 200 && status < 300)
-    )
+  get wasCanceledAtCost(): boolean {
+    return this.#isCanceled && this.#calls.some((call) => call.wasCanceledAtCost || is2xx(call.status))
   }
 
   get upstreamRequestId(): string | undefined {

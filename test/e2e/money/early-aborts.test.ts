@@ -33,7 +33,12 @@ function beginAndHang(begun: PromiseWithResolvers<void>): Script {
 /** Sends requests one after another, and leaves each before its first content. Resolves with their records, oldest first. */
 async function leaveEarly(
   account: Account,
-  { count, answered, stream }: { count: number; answered: boolean; stream: boolean },
+  {
+    count,
+    answered,
+    stream,
+    afterMs = 0,
+  }: { count: number; answered: boolean; stream: boolean; afterMs?: number },
 ): Promise<RequestRecord[]> {
   const before = (await account.requests()).length
   for (let call = 1; call <= count; call += 1) {
@@ -45,7 +50,9 @@ async function leaveEarly(
       .then((response) => response.text())
     const outcome = assert.rejects(left, { name: 'AbortError' })
     await upstream.nextRequest()
+    const sentMs = performance.now()
     if (answered) await begun.promise
+    await eventually('the time to leave', async () => performance.now() - sentMs >= afterMs || undefined)
     disconnect.abort()
     await outcome
     await upstream.nextDisconnect()
@@ -61,7 +68,7 @@ describe('Callers that leave before the first content', () => {
     const what = stream ? 'streams' : 'non-streaming requests'
     test(`Twelve ${what} – ten are free, two are charged their estimated input`, async () => {
       const account = await server.account({ balance: '1' })
-      const free = await leaveEarly(account, { count: 9, answered: false, stream })
+      const free = await leaveEarly(account, { count: 9, answered: true, stream })
       const last = await leaveEarly(account, { count: 3, answered: true, stream })
       assert.deepEqual(costsOf([...free, ...last]), [...Array<bigint>(10).fill(0n), inputCost, inputCost])
       for (const record of last.slice(1))
@@ -73,6 +80,16 @@ describe('Callers that leave before the first content', () => {
       const other = await server.account({ balance: '1' })
       const [first] = await leaveEarly(other, { count: 1, answered: true, stream })
       assert.equal(first?.cost, '0', 'another account has its own')
+    })
+  }
+
+  for (const stream of [true, false]) {
+    const what = stream ? 'stream' : 'non-streaming request'
+    test(`A ${what} counts if it is left after a second without a response`, async () => {
+      const account = await server.account({ balance: '1' })
+      await leaveEarly(account, { count: 10, answered: true, stream })
+      const records = await leaveEarly(account, { count: 1, answered: false, stream, afterMs: 1100 })
+      assert.deepEqual(costsOf(records), [inputCost])
     })
   }
 

@@ -33,7 +33,7 @@ interface OperationCase {
   readonly speaks?: readonly string[]
 }
 
-const server = await sharedTestServer({ env: { WORKERS: '2' } })
+const server = await sharedTestServer({ env: { WORKERS: '2', FREE_ABORTS_PER_HOUR: '1000' } })
 const [input, output] = [10, 500]
 const generationCost = BigInt(input) * 2000n + BigInt(output) * 8000n
 const tokenIds = Array.from({ length: input }, (_, index) => index)
