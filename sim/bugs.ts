@@ -14,7 +14,6 @@ export const bugs = [
   'claim lost in a crash',
   'small maximum trusted',
   'beside a request for all',
-  'concurrent after an overrun',
   'overrun kept after a credit',
   'charged above the bound',
   'searches not held',
@@ -32,11 +31,6 @@ export type Bug = (typeof bugs)[number]
 
 /** Hides from the next hold of an account what the bug ignores. The returned function restores it. */
 export function disguise(bug: Bug | null, owner: Owner | undefined): () => void {
-  if (owner && bug === 'concurrent after an overrun') {
-    const { overran } = owner
-    owner.overran = false
-    return () => void (owner.overran = overran)
-  }
   if (owner && bug === 'beside a request for all') {
     const { held } = owner
     Object.assign(owner, { held: 0n, balance: owner.balance - held })

@@ -95,6 +95,7 @@ export class Callers {
       hasBegun: prng.bool(0.7),
       // Whatever was seen of it, an upstream may change its mind.
       obeys: prng.bool(maximum === 'obeyed' ? 0.95 : 0.5),
+      reportsMore: prng.bool(0.7) ? 0 : prng.pick([1, 1, 8, 400]),
       input,
       output,
       failsAt: prng.bool(0.15) ? prng.below(output) : null,

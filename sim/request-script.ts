@@ -11,6 +11,8 @@ export interface RequestScript {
   readonly output: number
   /** The upstream obeys the maximum of output tokens. */
   readonly obeys: boolean
+  /** Output tokens that its provider reports beyond what it wrote. */
+  readonly reportsMore: number
   /** The most web searches that it may make. */
   readonly offered: number
   /** The output tokens after which it makes each of its searches. */
@@ -32,10 +34,14 @@ export function searchesIn({ searchesAt }: RequestScript, output: number): numbe
 
 /** What the provider bills for this much output. */
 export function billedUsage(script: RequestScript, output: number): Usage {
-  return createUsage({ input: script.input, output, searches: searchesIn(script, output) })
+  const reported = output + script.reportsMore
+  return createUsage({ input: script.input, output: reported, searches: searchesIn(script, output) })
 }
 
-/** What is charged of a bill at most: the output up to the maximum, and the searches that were offered. */
+/**
+ * What is charged of a bill at most: the output up to the maximum or what was delivered, whichever is more, and the searches
+ * that were offered.
+ */
 export function boundOf({ offered }: RequestScript, usage: Usage, maxTokens: number): Usage {
   const { output, searches = 0 } = usage
   return createUsage({

@@ -43,13 +43,13 @@ export class SimRequest {
   /** The caller has disconnected before the first content; `usage` is what may be charged. */
   leftEarly: { readonly usage: Usage | null } | undefined
   #isExhausted = false
-  /** Of a response that was received completely. */
-  #providerUsage: Usage | null = null
+  /** Of a response that was received completely, or cut. */
+  #finalUsage: Usage | null = null
   #paidTokens = 0
   /** The maximum of output tokens that left the relay. */
   #maxTokens: number
-  /** The hold does not grow beyond this. */
-  #maxPaidTokens = Infinity
+  /** A stream on a route that may ignore the maximum is cut after this many tokens. */
+  #cutAfter = Infinity
   /** Tokens received from the upstream, and tokens delivered to the caller. */
   received = 0
   delivered = 0
@@ -129,9 +129,12 @@ export class SimRequest {
     const upTo = Math.min(this.received + tokens, maxTokens, failsAt ?? Infinity)
     this.received = upTo
     if (failsAt !== null && upTo >= failsAt) return this.#end('failed')
-    if (upTo >= maxTokens) this.#providerUsage = billedUsage(this.script, maxTokens)
+    // The provider of a stream that is cut reports nothing.
+    if (upTo >= maxTokens)
+      this.#finalUsage =
+        upTo === this.#cutAfter ? this.#estimatedUsage(upTo) : billedUsage(this.script, maxTokens)
     if (this.script.options.mode === 'non-streaming') {
-      if (this.#providerUsage) this.#end('complete')
+      if (this.#finalUsage) this.#end('complete')
       return
     }
     this.#requestMarksAndExtensions()
@@ -140,7 +143,7 @@ export class SimRequest {
 
   get #maxReceived(): number {
     const { output, obeys } = this.script
-    return Math.min(output, obeys ? this.#maxTokens : modelTokens)
+    return Math.min(output, obeys ? this.#maxTokens : modelTokens, this.#cutAfter)
   }
 
   /** The output tokens that it knows to be paid for. */
@@ -151,7 +154,7 @@ export class SimRequest {
   /** The bill of the whole response, which a retired node has when it comes back. */
   billLate(): { readonly usage: Usage; readonly bound: Usage } {
     const usage = billedUsage(this.script, this.#maxReceived)
-    return { usage, bound: boundOf(this.script, usage, this.#maxTokens) }
+    return { usage, bound: boundOf(this.script, usage, Math.max(this.#maxTokens, this.#maxReceived)) }
   }
 
   /**
@@ -175,7 +178,7 @@ export class SimRequest {
     this.#holdNextSearch()
     const isShort = this.#paidTokens - received < extendAhead && this.#extending === null
     if (!isShort || this.#isExhausted) return
-    const maxPaidTokens = Math.min(this.#maxPaidTokens, this.script.obeys ? this.#maxTokens : modelTokens)
+    const maxPaidTokens = this.script.obeys ? this.#maxTokens : modelTokens
     if (this.#paidTokens < maxPaidTokens)
       this.#extending = this.#sendOperation({
         kind: 'extend',
@@ -195,7 +198,7 @@ export class SimRequest {
 
   #deliver(): void {
     if (this.#phase !== 'running') return
-    if (this.#providerUsage) return this.#endOncePaid()
+    if (this.#finalUsage) return this.#endOncePaid()
     if (!this.#isHoldDurable) return
     const lead = this.#bug === 'delivered past the mark' ? 100_000 : markLead
     const limit = Math.min(this.#durableMark + lead, this.#paidTokens)
@@ -215,7 +218,7 @@ export class SimRequest {
     this.#phase = 'ending'
     const output = endReason === 'money' ? Math.min(this.received, this.#paidTokens) : this.received
     const hasContent = this.received > 0 && this.script.options.mode === 'stream'
-    this.billed = this.#providerUsage ?? (hasContent ? this.#estimatedUsage(output) : null)
+    this.billed = this.#finalUsage ?? (hasContent ? this.#estimatedUsage(output) : null)
     const isComplete = endReason === 'complete' || endReason === 'money'
     const response = isComplete && this.billed ? Buffer.from(`${this.id} ${this.billed.output}`) : null
     this.#sendOperation({
@@ -236,13 +239,16 @@ export class SimRequest {
 
   /** The usage that is charged at most. */
   get bound(): Usage | null {
-    return this.billed && boundOf(this.script, this.billed, this.#maxTokens)
+    if (!this.billed) return null
+    const whole = boundOf(this.script, this.billed, Math.max(this.#maxTokens, this.received))
+    if (this.endReason !== 'money') return whole
+    return createUsage({ ...whole, output: Math.min(whole.output, this.received, this.#paidTokens) })
   }
 
   /** Handles a response. Responses to operations that are no longer pending are ignored. */
   onResponse(call: number, response: SimResponse): void {
     if (this.#phase === 'over' || (response.kind !== 'durable' && !this.#pending.delete(call))) return
-    const { requestedTokens, maximum } = this.script.options
+    const { requestedTokens, maximum, mode } = this.script.options
     switch (response.kind) {
       case 'denied':
         // This may be a hold whose grant was lost: end it in any case.
@@ -256,8 +262,8 @@ export class SimRequest {
         this.#phase = 'running'
         this.#paidTokens = response.paidTokens
         this.#maxTokens = Math.min(response.maxTokens ?? modelTokens, requestedTokens ?? modelTokens)
-        if (requestedTokens !== null && maximum !== 'obeyed')
-          this.#maxPaidTokens = Math.max(response.paidTokens, 2 * this.#maxTokens)
+        if (requestedTokens !== null && maximum !== 'obeyed' && mode === 'stream')
+          this.#cutAfter = 2 * this.#maxTokens + 256
         this.#holdCommit = response.commit
         return
       case 'durable':
@@ -268,7 +274,7 @@ export class SimRequest {
         if (call === this.#searching) {
           this.#searching = null
           if (response.paidTokens > 0) this.heldSearches += 1
-          else if (!this.#providerUsage) {
+          else if (!this.#finalUsage) {
             this.wasSearchDenied = true
             if (this.#bug !== 'searched on after a denial') return this.#end('money')
           }

@@ -4,7 +4,7 @@
  */
 
 import type { Sealer } from '../lib/encryption.ts'
-import type { ModelsTable, PriceRow, RouteMaximumsTable, RoutesTable } from '../db/schema/schema.ts'
+import type { ModelsTable, PriceRow, RoutesTable } from '../db/schema/schema.ts'
 import {
   toLiveUpstream,
   type LiveUpstream,
@@ -15,8 +15,19 @@ import { parseCosts, priceFromCosts, type UpstreamCosts } from './costs.ts'
 import { priceAt, priceFromRow } from './prices.ts'
 import { modelFields, type ModelFields } from './model-fields.ts'
 import { parseRouting, type Routing } from './routing.ts'
-import { isSameRoute, maximumOfRoute, type MaximumState } from './route-maximums.ts'
+import {
+  isSameRoute,
+  maximumOfRoute,
+  maximumUnder,
+  withObserved,
+  type MaximumState,
+  type ObservedMaximum,
+  type RouteMaximum,
+  type SeenMaximum,
+} from './route-maximums.ts'
+import { maximumFieldOf } from '../providers/openai/maximum-field.ts'
 import { shorterTimeouts } from './timeouts.ts'
+import { providerForModel } from '../providers/registry.ts'
 
 export type { LiveCredential, LiveUpstream, VersionedPrice } from './live-upstream.ts'
 
@@ -29,7 +40,9 @@ export interface LiveRoute {
   readonly weight: number
   /** What the model costs us there, in the platform's currency. null: unknown. */
   readonly cost: VersionedPrice | null
-  readonly maximum: MaximumState
+  readonly maximum: RouteMaximum
+  /** The upstream's own name of the maximum of output tokens; `null`: it has only one. */
+  readonly maximumField: string | null
   /** Of the upstream and the model, each time the shorter one. */
   readonly timeouts: LiveUpstream['timeouts']
 }
@@ -44,7 +57,7 @@ export interface PricedModel extends ModelFields, Routing {
   readonly price: VersionedPrice
   /** Only to enabled upstreams. Lower priority first, then greater weight. */
   readonly routes: readonly LiveRoute[]
-  /** `exceeded` if any route is, else `unseen` if any route is. */
+  /** Of its routes, for a maximum under the upstreams' own names. */
   readonly maximum: MaximumState
 }
 
@@ -65,7 +78,7 @@ export interface ModelDelta {
   readonly prices: readonly PriceRow[]
   readonly routes: readonly RoutesTable[]
   /** Of its routes. */
-  readonly maximums: readonly RouteMaximumsTable[]
+  readonly maximums: readonly SeenMaximum[]
 }
 
 function compareRoutes(left: LiveRoute, right: LiveRoute): number {
@@ -74,9 +87,16 @@ function compareRoutes(left: LiveRoute, right: LiveRoute): number {
   return left.upstream.id < right.upstream.id ? -1 : 1
 }
 
-function maximumOf(routes: readonly LiveRoute[]): MaximumState {
-  if (routes.some(({ maximum }) => maximum === 'exceeded')) return 'exceeded'
-  return routes.every(({ maximum }) => maximum === 'obeyed') ? 'obeyed' : 'unseen'
+/** What is known of a route for a maximum that is sent under this name; `null`: under the upstream's own. */
+export function routeMaximum({ maximum, maximumField }: LiveRoute, field: string | null): MaximumState {
+  return maximumUnder(maximum, field, maximumField)
+}
+
+/** `exceeded` if any route is, else `unseen` if any route is. */
+export function maximumOfRoutes(routes: readonly LiveRoute[], field: string | null): MaximumState {
+  const states = routes.map((route) => routeMaximum(route, field))
+  if (states.includes('exceeded')) return 'exceeded'
+  return states.every((state) => state === 'obeyed') ? 'obeyed' : 'unseen'
 }
 
 export class Catalog {
@@ -190,13 +210,10 @@ export class Catalog {
   }
 
   /** Applies what was just seen of a route, before it is stored and published. */
-  applyRouteMaximum(seen: RouteMaximumsTable): void {
+  applyRouteMaximum(observed: ObservedMaximum): void {
     for (const row of this.#rows.values()) {
-      if (!row.routes.some((route) => isSameRoute(route, seen))) continue
-      // Responses that other workers report late do not show less than what is known.
-      if (seen.state === 'obeyed' && maximumOfRoute(seen, row.maximums) === 'exceeded') continue
-      const maximums = [...row.maximums.filter((one) => !isSameRoute(one, seen)), seen]
-      this.#applyModels([{ ...row, maximums }])
+      if (!row.routes.some((route) => isSameRoute(route, observed))) continue
+      this.#applyModels([{ ...row, maximums: withObserved(row.maximums, observed) }])
     }
     this.#listed = undefined
   }
@@ -245,7 +262,7 @@ export class Catalog {
       ...fields,
       price: { ...priceFromRow(price), version: price.version },
       routes,
-      maximum: maximumOf(routes),
+      maximum: maximumOfRoutes(routes, null),
       ...parseRouting(model.routing),
     }
   }
@@ -258,8 +275,10 @@ export class Catalog {
     const priority = row.priority ?? upstream.priority
     const weight = row.weight ?? upstream.weight
     const cost = this.costOf(upstream.id, parseCosts(row.prices))
-    const maximum = maximumOfRoute(row, maximums)
+    const maximumField = maximumFieldOf(providerForModel(upstream.provider, upstreamModel), upstream.settings)
+    const maximum = maximumOfRoute(row, maximums, maximumField)
     const timeouts = shorterTimeouts(upstream.timeouts, model.timeouts)
-    return [{ upstream, upstreamModel, returnedModel, priority, weight, cost, maximum, timeouts }]
+    const named = { upstream, upstreamModel, returnedModel }
+    return [{ ...named, priority, weight, cost, maximum, maximumField, timeouts }]
   }
 }

@@ -4,7 +4,7 @@ import { changedIds, type Change } from '../db/change.ts'
 import type { Db } from '../db/db.ts'
 import { sql } from '../db/schema/schema.ts'
 import { Catalog, type CatalogDelta, type ModelDelta } from './catalog.ts'
-import { isSameRoute } from './route-maximums.ts'
+import { isSameRoute, loadMaximums } from './route-maximums.ts'
 import type { UpstreamDelta } from './live-upstream.ts'
 
 /** Loads everything. `sealer` decrypts the credentials, which stay in this thread's memory. */
@@ -24,8 +24,7 @@ export async function loadCatalog(db: Db, sealer: Sealer): Promise<Catalog> {
 async function loadModels(db: Db, ids: readonly string[]): Promise<ModelDelta[]> {
   if (ids.length === 0) return []
   const now = Date.now()
-  const routesOfModels = sql.selectFrom('routes').where('model_id', 'in', ids)
-  const [models, prices, routes, maximums] = await Promise.all([
+  const [models, prices, routes] = await Promise.all([
     db.all(sql.selectFrom('models').selectAll().where('id', 'in', ids)),
     db.all(
       sql
@@ -46,14 +45,9 @@ async function loadModels(db: Db, ids: readonly string[]): Promise<ModelDelta[]>
         )
         .orderBy('version', 'desc'),
     ),
-    db.all(routesOfModels.selectAll()),
-    db.all(
-      sql
-        .selectFrom('route_maximums')
-        .selectAll()
-        .where('upstream_id', 'in', routesOfModels.select('upstream_id')),
-    ),
+    db.all(sql.selectFrom('routes').selectAll().where('model_id', 'in', ids)),
   ])
+  const maximums = await loadMaximums(db, [...new Set(routes.map((route) => route.upstream_id))])
   const pricesByModel = Map.groupBy(prices, (price) => price.model_id)
   const routesByModel = Map.groupBy(routes, (route) => route.model_id)
   return models.map((model) => ({

@@ -24,7 +24,7 @@ import {
   type ModelFields,
   type ModelLimitsPatch,
 } from './model-fields.ts'
-import { maximumOfRoute, type MaximumState } from './route-maximums.ts'
+import { maximumOfRoute, shownMaximum, type MaximumState } from './route-maximums.ts'
 import { resolveRoutes, routeOf, replaceRoutes, type Route, type RouteInput } from './routes.ts'
 import { initialTimeoutsJson, mergeTimeouts, timeoutsJson, type TimeoutsPatch } from './timeouts.ts'
 
@@ -275,7 +275,10 @@ export async function listModels(db: Db): Promise<Model[]> {
 function modelOf({ model: row, prices, routes: rows, maximums }: ModelDelta): Model[] {
   const price = priceAt(prices, Date.now())
   if (row.deleted_at !== null || price === undefined) return []
-  const routes = rows.map((route) => ({ ...routeOf(route), maximum: maximumOfRoute(route, maximums) }))
+  const routes = rows.map((route) => ({
+    ...routeOf(route),
+    maximum: shownMaximum(maximumOfRoute(route, maximums, null)),
+  }))
   return [{ ...modelFrom(row, priceFromRow(price), []), routes, priceVersion: price.version }]
 }
 

@@ -236,7 +236,7 @@ export async function updateUpstream(
     await db.write(
       expectChanges(update, 1),
       ...(deletesCredentials ? [additional] : []),
-      ...(forgetsMaximums ? [forgetRouteMaximums(id)] : []),
+      ...(forgetsMaximums ? forgetRouteMaximums(id) : []),
       auditStatement(context.by, 'upstream.update', id, detail),
     )
   } catch (error) {
@@ -261,7 +261,7 @@ export async function deleteUpstream(db: Db, id: string, by: string): Promise<Ch
   try {
     await db.write(
       expectChanges(sql.deleteFrom('upstreams').where('id', '=', id), 1),
-      forgetRouteMaximums(id),
+      ...forgetRouteMaximums(id),
       auditStatement(by, 'upstream.delete', id),
     )
   } catch (error) {

@@ -92,9 +92,8 @@ export function ledgerDenialError(
       return { code: 'rate_limit_exceeded', detail: { message, retryAfterMs } }
     }
     case 'one-at-a-time': {
-      const message = denial.overran
-        ? 'An earlier response cost more than this account could pay: until its next credit, one request runs at a time.'
-        : 'The balance does not cover several requests for this model at once: try again when the other one has ended.'
+      const message =
+        'The balance does not cover several requests for this model at once: try again when the other one has ended.'
       return { code: 'rate_limit_exceeded', detail: { message, retryAfterMs: 1000 } }
     }
     case 'known':

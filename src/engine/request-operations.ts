@@ -1,6 +1,7 @@
 /** Turns what workers request into operations of the ledger. */
 import type { Caller } from '../accounts/directory.ts'
-import type { Catalog, PricedModel } from '../catalog/catalog.ts'
+import { maximumOfRoutes, type Catalog, type PricedModel } from '../catalog/catalog.ts'
+import type { MaximumState } from '../catalog/route-maximums.ts'
 import type { SettleRequest } from '../ledger/transaction.ts'
 import type { HoldOperation } from '../ledger/operations.ts'
 import { dayEndOf, monthEndOf, type PeriodEnds } from '../ledger/periods.ts'
@@ -52,6 +53,11 @@ export function servedPriceOf({ servedModel }: SettleRequest, catalog: Catalog):
   return servedModel === null ? undefined : catalog.model(servedModel)?.price
 }
 
+function maximumOf({ holdsOwnMaximum, maximumField }: HoldRequest, model: PricedModel): MaximumState {
+  if (holdsOwnMaximum) return 'obeyed'
+  return maximumField === undefined ? model.maximum : maximumOfRoutes(model.routes, maximumField)
+}
+
 /** `periods`: those of the caller's time zone that contain `at`. */
 export function holdOperation(
   request: HoldRequest,
@@ -74,7 +80,7 @@ export function holdOperation(
     searches: request.searches,
     terms: request.terms,
     modelTokens: maxOutputTokensOf(model),
-    maximum: request.holdsOwnMaximum ? 'obeyed' : model.maximum,
+    maximum: maximumOf(request, model),
     mode: model.hiddenReasoning ? 'hidden' : mode,
     caps: capsForModel(caller, model),
     claim: request.claim && { key: request.claim.key, body: request.claim.body },

@@ -39,6 +39,8 @@ export interface StopReason {
   readonly sequence: string | null
 }
 
+export const atMaximum: StopReason = { reason: 'max_tokens', sequence: null }
+
 /** The stop reason and the usage; `more`: fields beyond Anthropic's format. */
 export function messageDelta({ reason, sequence }: StopReason, usage: TokenUsage, more: Json = {}): Buffer {
   const delta = { stop_reason: reason, stop_sequence: sequence }
@@ -66,9 +68,17 @@ export class BlockLog {
    * response ends as if it had reached its maximum, and says why.
    */
   outOfCreditEvents(tokens: number, usage: TokenUsage): Buffer[] {
-    const open = this.#blocks.filter(({ from, to }) => from <= tokens && to > tokens)
-    const stop = { reason: 'max_tokens', sequence: null }
-    const delta = messageDelta(stop, usage, { sluice: { ended: 'insufficient_quota' } })
+    return this.#eventsAtMaximum(tokens, usage, { sluice: { ended: 'insufficient_quota' } })
+  }
+
+  /** The last events if the response is ended as if its upstream had obeyed the maximum. */
+  maximumEvents(usage: TokenUsage): Buffer[] {
+    return this.#eventsAtMaximum(Infinity, usage)
+  }
+
+  #eventsAtMaximum(tokens: number, usage: TokenUsage, more: Json = {}): Buffer[] {
+    const open = this.#blocks.filter(({ from, to }) => from <= tokens && (to === Infinity || to > tokens))
+    const delta = messageDelta(atMaximum, usage, more)
     return [...open.map(({ index }) => contentBlockStop(index)), delta, messageStop]
   }
 }

@@ -33,9 +33,9 @@ export class MessagesPassthrough {
     return normalizedBytes(event)
   }
 
-  finalEvents({ isOutOfCredit, paidTokens, usage }: MessagesConclusion): Buffer[] {
-    if (!isOutOfCredit) return [this.#stopEvent]
-    return this.#log.outOfCreditEvents(paidTokens, usage)
+  finalEvents({ cutBy, paidTokens, usage }: MessagesConclusion): Buffer[] {
+    if (cutBy === null) return [this.#stopEvent]
+    return cutBy === 'money' ? this.#log.outOfCreditEvents(paidTokens, usage) : this.#log.maximumEvents(usage)
   }
 }
 

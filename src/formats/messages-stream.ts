@@ -8,6 +8,7 @@ import { BlockQueue } from './block-queue.ts'
 import { originalToolName } from './tool-names.ts'
 import { mapStopReason, stopSequencesOf, type ResponseContext } from './messages-response.ts'
 import {
+  atMaximum,
   BlockLog,
   encodeMessagesEvent,
   messageDelta,
@@ -16,9 +17,9 @@ import {
   type StopReason,
 } from './messages-events.ts'
 
-/** How a settled response ended: by itself, or because the account ran out of credit after `paidTokens`. */
+/** How a settled response ended: by itself (`null`), because money ended after `paidTokens`, or cut at a maximum. */
 export interface MessagesConclusion {
-  readonly isOutOfCredit: boolean
+  readonly cutBy: 'money' | 'maximum' | null
   readonly paidTokens: number
   readonly usage: TokenUsage
 }
@@ -50,13 +51,15 @@ export class MessagesStreamEncoder {
     return this.#takeEvents()
   }
 
-  finalEvents({ isOutOfCredit, paidTokens, usage }: MessagesConclusion): Buffer[] {
-    if (isOutOfCredit) {
+  finalEvents({ cutBy, paidTokens, usage }: MessagesConclusion): Buffer[] {
+    if (cutBy === 'money') {
       const start = this.#startedAtTokens === null || this.#startedAtTokens > paidTokens ? [this.#start] : []
       return [...start, ...this.#log.outOfCreditEvents(paidTokens, usage)]
     }
+    this.#startMessage({})
     this.#blocks.finish()
-    const stop = this.#stop ?? mapStopReason({}, this.#blocks.hasCalls, [])
+    const stop =
+      cutBy === 'maximum' ? atMaximum : (this.#stop ?? mapStopReason({}, this.#blocks.hasCalls, []))
     const rest = this.#takeEvents()
     return [...(rest ? [rest] : []), messageDelta(stop, usage), messageStop]
   }

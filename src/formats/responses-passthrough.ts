@@ -6,6 +6,7 @@
 import { apiError, type ApiError } from '../errors.ts'
 import { encodeSseEvent } from '../lib/sse/sse-parser.ts'
 import { getNumber, getObject, getString, isObject, type Json } from '../providers/json-fields.ts'
+import type { TokenUsage } from '../providers/usage.ts'
 import { addHolder, isHeld } from './encrypted-content.ts'
 import { normalizedBytes, type ReceivedEvent } from './received-event.ts'
 import { encodeErrorEvent } from './responses-error.ts'
@@ -48,16 +49,25 @@ export class ResponsesPassthrough {
   readonly #kept: KeptEvent[] = []
   /** The output tokens up to and including each event. */
   readonly #positions: number[] = []
+  /** Of a stream that may be cut at a maximum: the items that were begun, and their texts by item and part. */
+  readonly #mayBeCut: boolean
+  readonly #added: Json[] = []
+  readonly #texts = new Map<number, Map<number, string>>()
   #lastEvent: Buffer | null = null
   /** An event other than the first ones has come: until then, another upstream may take over unseen. */
   hasStarted = false
   #incompleteReason: string | undefined
 
   /** `meter` must have read each event before it is encoded. */
-  constructor(request: Json, meter: { readonly tokens: number }, holder: string) {
+  constructor(
+    request: Json,
+    meter: { readonly tokens: number },
+    { holder, mayBeCut }: { readonly holder: string; readonly mayBeCut: boolean },
+  ) {
     this.#request = request
     this.#meter = meter
     this.#holder = holder
+    this.#mayBeCut = mayBeCut
   }
 
   encode(_chunk: unknown, _facts: unknown, event: ReceivedEvent | null): Buffer | null {
@@ -76,18 +86,56 @@ export class ResponsesPassthrough {
     }
     const { tokens } = this.#meter
     if (keptEvents.has(type)) this.#kept.push({ event: parseEvent(text), tokens })
+    if (this.#mayBeCut && type === 'response.output_item.added') this.#added.push(parseEvent(text))
+    if (this.#mayBeCut && type === 'response.output_text.delta') this.#keepText(parseEvent(text))
     this.#positions.push(tokens)
     return bytes
   }
 
   finalEvents(conclusion: ResponsesConclusion): Buffer[] {
-    const { isOutOfCredit, paidTokens, usage } = conclusion
+    const { cutBy, paidTokens, usage } = conclusion
+    if (cutBy === 'maximum') return [this.#incompleteEvent(usage)]
     // Clients would repeat an incomplete response, which cannot be paid.
-    if (isOutOfCredit || isAtPaidMaximum(this.#incompleteReason, conclusion)) {
-      const sentTokens = isOutOfCredit ? paidTokens : Infinity
+    if (cutBy === 'money' || isAtPaidMaximum(this.#incompleteReason, conclusion)) {
+      const sentTokens = cutBy === 'money' ? paidTokens : Infinity
       return [this.errorEvents(apiError('insufficient_quota'), { sentTokens, usage })]
     }
     return this.#lastEvent ? [this.#lastEvent] : []
+  }
+
+  /** The end of a response as if its upstream had obeyed the maximum: with the text so far of items that are not complete. */
+  #incompleteEvent(usage: TokenUsage): Buffer {
+    const events = this.#kept.map(({ event }) => event)
+    const response = events.findLast((event) => isObject(event['response']))?.['response']
+    const done = events.filter(({ type }) => type === 'response.output_item.done')
+    const isDone = (added: Json): boolean =>
+      done.some((event) => getNumber(event, 'output_index') === getNumber(added, 'output_index'))
+    const partial = this.#added.filter((added) => !isDone(added)).map((added) => this.#partialItem(added))
+    const incomplete = {
+      ...(isObject(response) ? response : {}),
+      status: 'incomplete',
+      incomplete_details: { reason: 'max_output_tokens' },
+      output: [...done, ...partial].toSorted(byIndex).map((event) => getObject(event, 'item')),
+      usage: serializeResponsesUsage(usage),
+    }
+    return encodeResponsesEvent('response.incomplete', this.#positions.length, { response: incomplete })
+  }
+
+  #partialItem(added: Json): Json {
+    const index = getNumber(added, 'output_index') ?? 0
+    const texts = [...(this.#texts.get(index) ?? [])]
+    const content = texts.map(([, text]) => ({ type: 'output_text', text, annotations: [] }))
+    const item = { ...getObject(added, 'item'), status: 'incomplete' }
+    return { ...added, item: content.length > 0 ? { ...item, content } : item }
+  }
+
+  /** Keeps the text of an event, if the stream may be cut. */
+  #keepText(event: Json): void {
+    const index = getNumber(event, 'output_index') ?? 0
+    const part = getNumber(event, 'content_index') ?? 0
+    const texts = this.#texts.get(index) ?? new Map<number, string>()
+    texts.set(part, (texts.get(part) ?? '') + (getString(event, 'delta') ?? ''))
+    this.#texts.set(index, texts)
   }
 
   /** The last events of a stream that is cut. */

@@ -16,9 +16,9 @@ import {
 
 const doneEvent = Buffer.from('data: [DONE]\n\n')
 
-/** How a settled response ended: by itself, or because the account ran out of credit after `paidTokens`. */
+/** How a settled response ended: by itself (`null`), because money ended after `paidTokens`, or cut at a maximum. */
 export interface ResponsesConclusion {
-  readonly isOutOfCredit: boolean
+  readonly cutBy: 'money' | 'maximum' | null
   readonly paidTokens: number
   /** The maximum of output tokens that the account could pay for, if it is lower than the caller's; else null. */
   readonly loweredMaximum: number | null
@@ -110,16 +110,16 @@ export class ResponsesStreamEncoder {
   }
 
   finalEvents(conclusion: ResponsesConclusion): Buffer[] {
-    const { isOutOfCredit, paidTokens, usage } = conclusion
-    const ending = this.#ending ?? endingOf(undefined)
+    const { cutBy, paidTokens, usage } = conclusion
+    const ending = cutBy === 'maximum' ? endingOf('length') : (this.#ending ?? endingOf(undefined))
     // Clients would repeat an incomplete response, which cannot be paid.
     const reason = ending.status === 'incomplete' ? ending.reason : undefined
-    if (isOutOfCredit || isAtPaidMaximum(reason, conclusion)) {
-      const sentTokens = isOutOfCredit ? paidTokens : Infinity
+    if (cutBy === 'money' || (cutBy === null && isAtPaidMaximum(reason, conclusion))) {
+      const sentTokens = cutBy === 'money' ? paidTokens : Infinity
       return [this.errorEvents(apiError('insufficient_quota'), { sentTokens, usage })]
     }
     this.#start({})
-    if (!this.#ending) this.#items.finish('completed')
+    if (!this.#ending) this.#items.finish(ending.status === 'completed' ? 'completed' : 'incomplete')
     const { failure } = this.#items
     if (failure) return [this.errorEvents(failure, { sentTokens: Infinity, usage })]
     this.#emitResponse(`response.${ending.status}`, ending, usage)

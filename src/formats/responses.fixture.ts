@@ -37,7 +37,7 @@ export function outputOf(message: Json, request: Json = {}, provider = 'openai')
   return translateToResponse({ choices }, { provider, request })['output'] as Json[]
 }
 
-const ending = { isOutOfCredit: false, paidTokens: Infinity, loweredMaximum: null }
+const ending = { cutBy: null, paidTokens: Infinity, loweredMaximum: null }
 
 export interface StreamEvent extends Json {
   readonly type: string

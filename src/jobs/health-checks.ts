@@ -162,7 +162,7 @@ export class HealthChecks {
       stream: false,
       model: healthCheckIdentity.model,
     } as const
-    const bill = usage && { usage, cause: 'provider' as const, charge: 0n, balance: 0n }
+    const bill = usage && { usage, cause: 'provider' as const, charge: 0n, overrun: 0n, balance: 0n }
     this.#core.recordRequest(requestRow({ ...who, amount: 0n, priceVersion: 0 }, outcome, bill))
   }
 }

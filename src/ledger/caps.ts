@@ -37,8 +37,8 @@ export type Denial =
       readonly of: 'account' | 'key' | 'model'
       readonly resumesAt: number
     }
-  /** Only one request of the account may run: it has caused an overrun, or the response may cost all that it has. */
-  | { readonly kind: 'one-at-a-time'; readonly overran: boolean }
+  /** Only one request of the account may run: the response may cost all that it has. */
+  | { readonly kind: 'one-at-a-time' }
   | { readonly kind: 'known' }
 
 /**

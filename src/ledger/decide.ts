@@ -137,7 +137,8 @@ function settle(
   const event = settled ?? ledger.release(state, { id, at })
   if (event) transaction.addEvent(event, heldOwners(held), held.account)
   const charge = settled?.charge ?? 0n
-  const bill = usage && { usage, cause, charge, balance: balanceOf(transaction, held) }
+  const overrun = settled?.overrun ?? 0n
+  const bill = usage && { usage, cause, charge, overrun, balance: balanceOf(transaction, held) }
   transaction.addRequest(requestRow(held, outcome, bill))
   if (bill) storeResponse(transaction, held, charge, storedResponse)
   return charge

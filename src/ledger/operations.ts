@@ -66,12 +66,9 @@ export function hold(state: LedgerState, operation: HoldOperation): GrantedHold 
   const periods = periodsForHold(ownerBefore, operation.at, operation)
   const account = ownerInPeriods(ownerBefore, periods, 0n)
   const key = ownerInPeriods(ownerOf(state, keyOwner(operation.key)), periods, 0n)
-  const inputTokens = account.overran ? operation.inputTokens * 2 : operation.inputTokens
-  const options = inputTokens === operation.inputTokens ? operation : { ...operation, inputTokens }
-  const size = sizeOfHold(options, availableNanos(account, key, caps))
-  if (size === null) return denialOf(options, remainingByLimit(account, key, caps), periods)
-  if ((size.isAll || account.overran) && account.held > 0n && size.amount > 0n)
-    return { kind: 'one-at-a-time', overran: account.overran }
+  const size = sizeOfHold(operation, availableNanos(account, key, caps))
+  if (size === null) return denialOf(operation, remainingByLimit(account, key, caps), periods)
+  if (size.isAll && account.held > 0n && size.amount > 0n) return { kind: 'one-at-a-time' }
   if (caps.accountRequestsPerDay !== null && account.dayRequests >= caps.accountRequestsPerDay) {
     return { kind: 'requests-per-day', of: 'account', resumesAt: periods.dayEnd }
   }
@@ -94,7 +91,7 @@ export function hold(state: LedgerState, operation: HoldOperation): GrantedHold 
     amount: size.amount,
     price: operation.price,
     factorPpm: operation.factorPpm,
-    inputTokens,
+    inputTokens: operation.inputTokens,
     outputTokens: size.outputTokens,
     ...periods,
     claim,
@@ -269,7 +266,8 @@ export function credit(
   if (operation.amount < 0n && balance < owner.held) return 'too-much'
   if (balance > maxBalance) return 'too-large'
   const { kind, at, account, amount, source } = { kind: 'credited', ...operation } as const
-  // What is given back was the account's before: it restores the state exactly.
+  // Earlier releases restrict an account from an overrun until its next credit, and may run in the same cluster. What is
+  // given back was the account's before: it restores the state exactly.
   const isNewMoney = amount > 0n && !isPayback(id)
   const endsOverrun = owner.overran && isNewMoney && !keepsOverrun ? true : undefined
   return applied(state, { kind, id, at, account, amount, source, reason, endsOverrun })

@@ -50,8 +50,16 @@ export interface RequestBill {
   readonly usage: Usage
   readonly cause: SettleCause
   readonly charge: bigint
+  /** What was not charged: it exceeds the bound of the request, or what the account could pay. */
+  readonly overrun: bigint
   /** The account's balance after it. */
   readonly balance: bigint
+}
+
+/** Marks the last attempt, whose response was charged less than it cost. */
+function withClamp(attempts: string): string {
+  const records = JSON.parse(attempts) as Record<string, unknown>[]
+  return JSON.stringify(records.with(-1, { ...records.at(-1), clamped: true }))
 }
 
 export function requestRow(
@@ -82,7 +90,8 @@ export function requestRow(
     upstream_cost_nanos: outcome.upstreamCost === null ? null : BigInt(outcome.upstreamCost),
     first_token_ms: outcome.firstTokenMs,
     duration_ms: outcome.durationMs,
-    attempts: outcome.attempts,
+    attempts:
+      bill && bill.overrun > 0n && outcome.attempts !== '[]' ? withClamp(outcome.attempts) : outcome.attempts,
     error_code: outcome.errorCode,
     fault: outcome.fault ?? null,
     fault_upstream: outcome.faultUpstream ?? null,

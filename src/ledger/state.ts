@@ -30,8 +30,8 @@ export interface Owner {
   monthHeld: bigint
   totalSpent: bigint
   /**
-   * The account has caused an overrun: until its next positive credit, its holds assume twice the estimated input, and
-   * only one of its requests runs at a time.
+   * The account has caused an overrun since its last positive credit. This restricts nothing; it is kept because earlier
+   * releases read it, and the journals that they wrote replay to it.
    */
   overran: boolean
   /** Usually empty. Not stored: no hold is open after a start. */

@@ -93,7 +93,7 @@ export interface Operations {
   }
   readonly credit: {
     readonly credit: CreditOperation
-    /** Nodes of an earlier release run, which cannot read that a credit ends the restrictions of an overrun. */
+    /** Nodes of an earlier release run, which cannot read that a credit ends an overrun. */
     readonly keepsOverrun?: boolean
   }
   readonly trial: { readonly end: TrialEnd }

@@ -46,8 +46,8 @@ export interface NativeEdits {
 export interface BodyEdits {
   /** The upstream's name for the model. */
   readonly model: string
-  /** A maximum of output tokens. Lowers a larger maximum of the caller; without one, it is set as `field`. */
-  readonly maximum?: { readonly field: string; readonly tokens: number }
+  /** The name of the maximum of output tokens, and a maximum that lowers a larger one of the caller; `null`: none does. */
+  readonly maximum?: { readonly field: string; readonly tokens: number | null }
   /** As of `UpstreamCall`. Without `stream_options` among them, a stream always requests its usage. */
   readonly withoutFields?: ReadonlySet<string> | undefined
   /** The upstream returns other providers' signed reasoning itself, and accepts it back. */
@@ -72,6 +72,10 @@ export interface UpstreamCall {
   readonly withoutFields?: ReadonlySet<string>
   /** Which of the `parts` of the body it sends; absent: the first or only one. */
   readonly part?: number
+  /** A stream is cut after this many output tokens, since its upstream ignores the maximum; absent: it is not. */
+  readonly maxStreamTokens?: number
+  /** The upstream ignores the maximum under another name than its own; absent: it is not known to. */
+  readonly needsOwnField?: boolean
   /** The provider's tools that the model's price covers; absent: none. */
   readonly pricedTools?: ReadonlySet<string> | undefined
   /** Names the credential in `encrypted_content` (formats/encrypted-content.ts); absent: nothing does. */
@@ -256,6 +260,10 @@ export interface Provider {
   readonly speaks?: readonly Spoken[]
   /** The upstream's names for models are names of deployments, which responses do not name. */
   readonly namesDeployments?: true
+  /** The upstream's own name of the maximum of output tokens, where callers may choose another; absent: they may not. */
+  readonly maximumField?: string | undefined
+  /** A smaller maximum of output tokens is raised to this, since the API rejects it; absent: none is. */
+  readonly minMaximumTokens?: number
   /** The provider to use for a model that has another API format. */
   readonly forModel?: (model: string) => Provider | undefined
   /** Throws `UnsupportedFeatureError`. */

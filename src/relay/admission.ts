@@ -9,6 +9,9 @@ import { inputTokensToHold } from './request/input-bound.ts'
 import { storedBody, holdWithClaim } from './idempotency.ts'
 import { rateLimitHeaders } from './rate-headers.ts'
 import { searchesToHold } from './searches-to-hold.ts'
+import { sentMaximumField } from '../providers/openai/maximum-field.ts'
+import { providerFor } from '../providers/openai/spoken-apis.ts'
+import { rejectsChat } from './routing/responses-quirks.ts'
 import { replay } from './streaming/response-capture.ts'
 
 /**
@@ -32,6 +35,30 @@ export async function replayResponse(
   deps.onReplay(context, stored.requestId)
 }
 
+type RequestedMaximum = Pick<HoldRequest, 'requestedTokens' | 'maximumField'>
+
+/** The maximum of output tokens that may leave the relay: the API of a route may raise the caller's. */
+function requestedMaximum({ quirks, now }: RelayDeps, { request, model }: RelayContext): RequestedMaximum {
+  const { maxOutputTokens, maxOutputField: callerField = null, format } = request
+  if (maxOutputTokens === null) return { requestedTokens: null }
+  const { api } = factsOf(format.operation)
+  let requestedTokens = maxOutputTokens
+  const fields = new Set<string>()
+  for (const { upstream, upstreamModel, maximum, maximumField: own } of model.routes) {
+    const withoutFields = quirks.rejectedFields(upstream.id, upstreamModel, now())
+    const provider = providerFor(upstream, upstreamModel, api, rejectsChat(withoutFields, request))
+    requestedTokens = Math.max(requestedTokens, provider?.minMaximumTokens ?? 0)
+    if (own === null || provider?.maximumField === undefined) continue
+    const { needsOwnField } = maximum
+    fields.add(sentMaximumField(own, { withoutFields, needsOwnField, callerField }))
+  }
+  const [maximumField, ...others] = fields
+  return {
+    requestedTokens,
+    ...(maximumField !== undefined && others.length === 0 ? { maximumField } : {}),
+  }
+}
+
 /** Holds money for a request. `StoredResponse`: of the first request with its key. */
 export function requestHold(deps: RelayDeps, context: RelayContext): Promise<HoldResponse | StoredResponse> {
   const { request, model, caller, claim } = context
@@ -42,7 +69,7 @@ export function requestHold(deps: RelayDeps, context: RelayContext): Promise<Hol
     model: model.id,
     inputTokens: inputTokensToHold(request, model, model.routes),
     results: request.n,
-    requestedTokens: request.maxOutputTokens,
+    ...requestedMaximum(deps, context),
     searches: searchesToHold(context),
     stream: request.stream && request.isHeldWhole !== true,
     ...(factsOf(request.format.operation).holdsOwnMaximum ? { holdsOwnMaximum: true } : {}),

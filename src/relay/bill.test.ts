@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import type { PricedModel } from '../catalog/catalog.ts'
 import { nanoPrice } from '../ledger/ledger.fixture.ts'
 import { parseUsage, type TokenUsage } from '../providers/usage.ts'
-import { billFromEstimate, billFromUsage, type ServedRequest } from './bill.ts'
+import { billFromCut, billFromEstimate, billFromUsage, billWithoutMoney, type ServedRequest } from './bill.ts'
 import { messagesRequest } from './request/messages.fixture.ts'
 import { readChatRequest } from './request/request-body.ts'
 
@@ -17,12 +17,14 @@ function served(fields: object, provider = 'openai', more: Partial<ServedRequest
   return { request, model, servedModel: model, route, loweredMaximum: null, ...more }
 }
 
+type Metered = Parameters<typeof billFromUsage>[0]
+
+function meterOf(fields: Partial<Metered>): Metered {
+  return { usage: null, tokens: 3, searches: 0, tier: null, toolCalls: [], finishReason: 'stop', ...fields }
+}
+
 function charged(claim: object, request: ServedRequest): Partial<TokenUsage> & { isClamped: boolean } {
-  const {
-    usage,
-    bound = usage,
-    isClamped,
-  } = billFromUsage({ usage: parseUsage(claim), tokens: 3, searches: 0, tier: null, toolCalls: [] }, request)
+  const { usage, bound = usage, isClamped } = billFromUsage(meterOf({ usage: parseUsage(claim) }), request)
   const { input, output, reasoning, searches = 0 } = bound
   return { input, output, reasoning, searches, isClamped }
 }
@@ -52,11 +54,14 @@ describe('billFromUsage', () => {
     const lowered = served({ max_tokens: 500 }, 'openai', { loweredMaximum: 20 })
     assert.equal(outputOf({ completion_tokens: 400 }, lowered), 20)
     const claim = { prompt_tokens: 5, completion_tokens: 11 }
-    const { usage, isClamped } = billFromUsage(
-      { usage: parseUsage(claim), tokens: 3, searches: 0, tier: null, toolCalls: [] },
-      lowered,
-    )
+    const { usage, isClamped } = billFromUsage(meterOf({ usage: parseUsage(claim) }), lowered)
     assert.deepEqual([usage.output, isClamped], [11, false])
+  })
+
+  test('A maximum that the upstream’s API raised is charged', () => {
+    const raised = served({ max_tokens: 5 }, 'openai', { minMaximumTokens: 16 })
+    assert.equal(outputOf({ completion_tokens: 11 }, raised), 11)
+    assert.equal(outputOf({ completion_tokens: 99 }, raised), 16)
   })
 
   test('fallback model – may write its own maximum', () => {
@@ -123,18 +128,42 @@ describe('billFromUsage', () => {
     assert.equal(outputOf({ completion_tokens: 500 }, request), 500)
   })
 
-  test('estimates – are bounded by the asked maximum, but not marked', () => {
-    const { usage, bound, isClamped } = billFromUsage(
-      { usage: null, tokens: 90, searches: 0, tier: null, toolCalls: [] },
-      served({ max_tokens: 10 }),
-    )
+  test('What was delivered is charged, although the upstream ignored the maximum', () => {
+    const usage = parseUsage({ prompt_tokens: 5, completion_tokens: 900 })
+    const ignored = served({ max_completion_tokens: 1 })
+    for (const [tokens, output] of [
+      [700, 700],
+      [1000, 900],
+    ] as const) {
+      const { bound, isClamped } = billFromUsage(meterOf({ usage, tokens }), ignored)
+      assert.deepEqual([bound?.output ?? 900, isClamped], [output, output < 900])
+    }
+    assert.equal(billFromUsage(meterOf({ tokens: 700 }), ignored).usage.output, 700)
+  })
+
+  test('An estimate is bounded by the asked maximum only if the upstream says that it ended there', () => {
+    const atMaximum = { tokens: 90, finishReason: 'length' }
+    const { usage, bound, isClamped } = billFromUsage(meterOf(atMaximum), served({ max_tokens: 10 }))
     assert.deepEqual([usage.output, bound, isClamped], [10, undefined, false])
-    assert.equal(
-      billFromEstimate(
-        { tokens: 90, searches: 0, tier: null, toolCalls: [] },
-        served({ max_tokens: 10 }, 'qwen'),
-      ).usage.output,
-      90,
-    )
+    const others = billFromEstimate(meterOf(atMaximum), served({ max_tokens: 10 }, 'qwen'))
+    assert.equal(others.usage.output, 90)
+    assert.equal(billFromUsage(meterOf({ tokens: 90 }), served({ max_tokens: 10 })).usage.output, 90)
+  })
+
+  test('A stream that the relay cut is charged what was delivered, and marked', () => {
+    const { usage, isClamped } = billFromCut(258, meterOf({ tokens: 400 }), served({ max_tokens: 1 }))
+    assert.deepEqual([usage.output, isClamped], [258, true])
+  })
+
+  test('A stream that money ended is charged what was delivered, also with the provider’s usage', () => {
+    const usage = parseUsage({ prompt_tokens: 5, completion_tokens: 100 })
+    const outputOfBill = (tokens: number, delivered: number): readonly [number | undefined, boolean] => {
+      const { bound, isClamped } = billWithoutMoney(delivered, meterOf({ usage, tokens }), served({}))
+      return [bound?.output, isClamped]
+    }
+    assert.deepEqual(outputOfBill(80, 40), [40, true])
+    // The relay counts twice as many tokens as the provider.
+    assert.deepEqual(outputOfBill(200, 40), [20, true])
+    assert.deepEqual(outputOfBill(200, 200), [undefined, false])
   })
 })

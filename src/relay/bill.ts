@@ -53,20 +53,41 @@ export interface ServedRequest {
   readonly route: SearchingRoute | null
   /** The maximum per result to which the hold lowered the request; `null`: it did not. */
   readonly loweredMaximum: number | null
+  /** The API of the upstream raises a smaller maximum to this; absent: it does not. */
+  readonly minMaximumTokens?: number | undefined
 }
 
+export type OutputBound = Pick<PricedModel, 'maxOutputTokens' | 'contextTokens'>
+
 /** The maximum of output tokens that the model can write per result. */
-export function maxOutputTokensOf(model: PricedModel): number {
+export function maxOutputTokensOf(model: OutputBound): number {
   return model.maxOutputTokens ?? model.contextTokens
 }
 
-/** The maximum of output tokens that was asked for, over all results; without one, the model's. */
-function maxOutputOf({ request, servedModel, loweredMaximum }: ServedRequest): number {
-  const asked = Math.min(request.maxOutputTokens ?? Infinity, loweredMaximum ?? Infinity)
-  return (asked === Infinity ? maxOutputTokensOf(servedModel) : asked) * request.n
+/**
+ * The maximum of output tokens per result that the upstream is asked for: the caller's, the lower one of the hold, or the
+ * higher one that the upstream's API requires. `null`: none.
+ */
+export function askedMaximum({
+  request,
+  loweredMaximum,
+  minMaximumTokens,
+}: Pick<ServedRequest, 'request' | 'loweredMaximum' | 'minMaximumTokens'>): number | null {
+  const { maxOutputTokens } = request
+  if (maxOutputTokens === null && loweredMaximum === null) return null
+  const asked = Math.min(maxOutputTokens ?? Infinity, loweredMaximum ?? Infinity)
+  return Math.max(asked, minMaximumTokens ?? 0)
 }
 
-type MeteredResponse = Pick<UsageMeter, 'usage' | 'tokens' | 'searches' | 'tier' | 'toolCalls'>
+/** The maximum of output tokens that was asked for, over all results; without one, the model's. */
+function maxOutputOf(served: ServedRequest): number {
+  return (askedMaximum(served) ?? maxOutputTokensOf(served.servedModel)) * served.request.n
+}
+
+type MeteredResponse = Pick<
+  UsageMeter,
+  'usage' | 'tokens' | 'searches' | 'tier' | 'toolCalls' | 'finishReason'
+>
 
 function offeredBy({ request, route }: ServedRequest): OfferedSearches | null {
   return offeredSearches(request, route ? [route] : [])
@@ -149,10 +170,10 @@ function boundedTools({ toolCalls }: Usage, served: ServedRequest): Usage['toolC
 
 /** The bill of a complete response, or of one whose usage is known. */
 export function billFromUsage(
-  { usage: counted, tokens, searches, tier, toolCalls }: MeteredResponse,
+  { usage: counted, tokens, searches, tier, toolCalls, finishReason }: MeteredResponse,
   served: ServedRequest,
 ): Bill {
-  if (!counted) return billFromEstimate({ tokens, searches, tier, toolCalls }, served)
+  if (!counted) return billFromEstimate({ tokens, searches, tier, toolCalls, finishReason }, served)
   const isUncounted = searches > 0 && counted.searches === undefined && offeredBy(served) !== null
   const calls = counted.toolCalls ?? countNames(toolCalls)
   const images = findImages(calls, counted.imageTool, served.request.hostedTools)
@@ -164,7 +185,7 @@ export function billFromUsage(
   const { model, request } = served
   const output = Math.max(model.contextTokens, maxOutputTokensOf(model)) * request.n
   const { usage, isClamped } = clampUsage(reported, { input: model.contextTokens, output })
-  const charged = boundOf(usage, served)
+  const charged = boundOf(usage, tokens, served)
   const isBounded = charged !== null
   const bill: Bill = {
     usage,
@@ -179,22 +200,25 @@ function limitsOf({ route }: ServedRequest): BillingLimits {
   return billingLimitsOf(route?.upstream.provider ?? '')
 }
 
-/** What is charged of a claim; `null`: all of it. */
-function boundOf(usage: Usage, served: ServedRequest): Usage | null {
+/**
+ * What is charged of a claim; `null`: all of it.
+ * @param delivered the output tokens that the caller gets, by the relay's count: an upstream that ignored the maximum is paid
+ */
+function boundOf(usage: Usage, delivered: number, served: ServedRequest): Usage | null {
   const { request } = served
   const { searches = 0 } = usage
   const limits = limitsOf(served)
   const maximum = maxOutputOf(served)
-  const output = boundedOutput(usage, maximum, limits)
+  const output = Math.min(usage.output, Math.max(boundedOutput(usage, maximum, limits), delivered))
   // The usual invoice is smaller than the text of the body.
-  const isSmall = usage.input <= request.bytes - request.embedded.bytes
+  const isSmall = usage.input <= (request.tokenIds ?? request.bytes - request.embedded.bytes)
   const tools = boundedTools(usage, served)
   if (isSmall && output === usage.output && searches === 0 && tools === null) return null
   const isSearching = offeredBy(served) !== null || pricedTools(request, served.model.price).length > 0
   const charged = createUsage({
     ...usage,
     input: isSmall ? usage.input : Math.min(usage.input, inputBound(request, limits, isSearching)),
-    output: Math.min(usage.output, output + extraOutput(output < usage.output, served)),
+    output: output < usage.output ? Math.min(usage.output, output + extraOutput(served)) : output,
     searches: boundedSearches(searches, served),
     ...(tools ? { toolCalls: tools } : {}),
   })
@@ -211,9 +235,14 @@ function boundedSearches(searches: number, served: ServedRequest): number {
   return offered ? Math.min(searches, (offered.maximum ?? limitsOf(served).searches) * served.request.n) : 0
 }
 
-/** Output tokens that are billed beside the maximum, where the claim exceeds it. */
-function extraOutput(isExceeded: boolean, { request, servedModel }: ServedRequest): number {
-  if (!isExceeded) return 0
+/** Output tokens that may be billed beside the maximum. */
+export function extraOutput({
+  request,
+  servedModel,
+}: {
+  readonly request: CallerRequest
+  readonly servedModel: OutputBound
+}): number {
   if (request.restricted.some((field) => !isPricedField(field) && field.tool === undefined)) return Infinity
   const parsed = request.parsed()
   // The summary of a long conversation is a run of its own (Anthropic, "Compaction").
@@ -222,13 +251,16 @@ function extraOutput(isExceeded: boolean, { request, servedModel }: ServedReques
   return compaction + (parsed['prediction'] ? request.bytes : 0)
 }
 
-/** The bill of what was received, if the provider reported no usage. */
+/**
+ * The bill of what was received, if the provider reported no usage. If the upstream says that it ended the response at the
+ * maximum, no more than that is charged: the relay's count may be higher.
+ */
 export function billFromEstimate(
-  { tokens, searches, tier, toolCalls }: Omit<MeteredResponse, 'usage'>,
+  { tokens, searches, tier, toolCalls, finishReason }: Omit<MeteredResponse, 'usage'>,
   served: ServedRequest,
 ): Bill {
-  const { excludesReasoning } = limitsOf(served)
-  const output = excludesReasoning ? tokens : Math.min(tokens, maxOutputOf(served))
+  const isBounded = finishReason === 'length' && !limitsOf(served).excludesReasoning
+  const output = isBounded ? Math.min(tokens, maxOutputOf(served)) : tokens
   const input = served.request.inputTokens()
   const usage = createUsage({ input, output, searches: boundedSearches(searches, served) })
   const calls = countNames(toolCalls)
@@ -239,6 +271,34 @@ export function billFromEstimate(
     isClamped: false,
   }
   return withImages(bill, images, served)
+}
+
+/** The bill of a stream that the relay ended at a maximum that its upstream ignores: of what was delivered. */
+export function billFromCut(
+  tokens: number,
+  meter: Omit<MeteredResponse, 'usage'>,
+  served: ServedRequest,
+): Bill {
+  const { searches, tier, toolCalls } = meter
+  const delivered = { tokens, searches, tier, toolCalls, finishReason: null }
+  return { ...billFromEstimate(delivered, served), isClamped: true }
+}
+
+/**
+ * The bill of a stream that money ended, of which the provider may have reported its usage: the input, and what was
+ * delivered of the output.
+ * @param tokens the output tokens that were delivered, by the relay's count
+ */
+export function billWithoutMoney(tokens: number, meter: MeteredResponse, served: ServedRequest): Bill {
+  const { searches, tier, toolCalls } = meter
+  if (!meter.usage) return billFromEstimate({ tokens, searches, tier, toolCalls, finishReason: null }, served)
+  const bill = billFromUsage(meter, served)
+  const { usage, bound = usage } = bill
+  // The relay may count more tokens than the provider: the same share of both was delivered.
+  const share = meter.tokens > usage.output ? usage.output / meter.tokens : 1
+  const output = Math.min(bound.output, Math.ceil(tokens * share))
+  if (output === usage.output) return bill
+  return { ...bill, bound: createUsage({ ...bound, output }), isClamped: true }
 }
 
 /** The bill of a stream: a complete one by the provider's usage, a truncated one by what was received of it. */

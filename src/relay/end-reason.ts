@@ -7,6 +7,8 @@ export type EndReason =
   | { readonly kind: 'complete' }
   | { readonly kind: 'upstream-error'; readonly error: UpstreamError }
   | { readonly kind: 'disconnected' }
+  /** The upstream ignores the maximum of output tokens, and the relay has cut it. */
+  | { readonly kind: 'cut' }
   /** The account cannot pay for more output. */
   | { readonly kind: 'out-of-credit' }
   /** The store does not accept commits. */
@@ -27,6 +29,7 @@ export function attemptOutcome({ outcome }: RequestResult): 'failed' | 'aborted'
 
 const streamResults = {
   complete: { httpStatus: 200, outcome: 'ok', errorCode: null },
+  cut: { httpStatus: 200, outcome: 'ok', errorCode: null },
   'out-of-credit': { httpStatus: 200, outcome: 'ended', errorCode: 'insufficient_quota' },
   shutdown: { httpStatus: 200, outcome: 'ended', errorCode: 'service_unavailable' },
   disconnected: { httpStatus: 200, outcome: 'aborted', errorCode: null },
@@ -39,7 +42,7 @@ export function streamResult(
   { kind }: EndReason,
   wasAborted: boolean,
 ): Pick<RequestResult, 'httpStatus' | 'outcome' | 'errorCode'> {
-  return streamResults[kind === 'complete' && wasAborted ? 'disconnected' : kind]
+  return streamResults[(kind === 'complete' || kind === 'cut') && wasAborted ? 'disconnected' : kind]
 }
 
 /** What the caller gets instead of a response. One that was cut at the maximum that was paid for lacks only money. */
@@ -60,6 +63,6 @@ export function apiErrorForEnd(endReason: EndReason): ApiError {
 
 /** What the end of a stream says about its upstream; `null`: nothing. */
 export function upstreamOutcome(endReason: EndReason): 'complete' | UpstreamError | null {
-  if (endReason.kind === 'complete') return 'complete'
+  if (endReason.kind === 'complete' || endReason.kind === 'cut') return 'complete'
   return endReason.kind === 'upstream-error' ? endReason.error : null
 }

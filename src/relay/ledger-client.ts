@@ -23,6 +23,8 @@ export interface HoldRequest {
   readonly results: number
   /** The caller's maximum of output tokens per result; `null`: none. */
   readonly requestedTokens: number | null
+  /** The name under which this is sent, where upstreams may have another; absent: their own. */
+  readonly maximumField?: string
   /** Web searches that are held in addition, at the model's price per search. */
   readonly searches: number
   readonly stream: boolean

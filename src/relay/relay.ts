@@ -3,11 +3,19 @@
  * passes through to the caller, the hold is settled durably, and only then the final events are sent. Whatever goes
  * wrong, the hold ends exactly once.
  */
+import { routeMaximum } from '../catalog/catalog.ts'
 import { apiError, asApiError } from '../errors.ts'
 import { formatAmount } from '../lib/money.ts'
 import { admit, replayResponse, requestHold } from './admission.ts'
 import type { RelayContext, RelayDeps, ActiveRequest } from './request-context.ts'
-import { billFromEstimate, billFromStream, billFromUsage, type Bill } from './bill.ts'
+import {
+  billFromCut,
+  billFromEstimate,
+  billFromStream,
+  billFromUsage,
+  billWithoutMoney,
+  type Bill,
+} from './bill.ts'
 import type { ResponseToStore, SettleRequest } from '../ledger/transaction.ts'
 import type { RequestOutcome } from '../ledger/request-row.ts'
 import type { HoldGranted } from './ledger-client.ts'
@@ -123,10 +131,14 @@ class RelaySession implements ActiveRequest {
     const callAtMs = this.#ageMs - (failover.attempt?.ageMs ?? 0)
     pipeline.attach(stream)
     const endReason = await pipeline.ended
-    failover.reportEnd(upstreamOutcome(pipeline.receivedEnd ?? endReason))
-    this.#observeMaximum(meter)
+    const receivedEnd = pipeline.receivedEnd ?? endReason
+    failover.reportEnd(upstreamOutcome(receivedEnd))
+    // Its upstream has not said that it ended the response.
+    const { usage: reported, tokensWithoutRuns, finishReason } = meter
+    const isCut = receivedEnd.kind === 'cut'
+    this.#observeMaximum({ usage: reported, tokensWithoutRuns, finishReason: isCut ? null : finishReason })
     // A stream that failed, or was left, before its first content costs as little as one that was not sent at all.
-    const isComplete = endReason.kind === 'complete' || endReason.kind === 'out-of-credit'
+    const isComplete = ['complete', 'cut', 'out-of-credit'].includes(endReason.kind)
     const isFree = !stream.hasContent && !isComplete
     const bill = isFree ? null : this.#billStream(endReason, meter, pipeline)
     if (isFree && pipeline.wasAborted) this.#leaveEarly()
@@ -149,27 +161,40 @@ class RelaySession implements ActiveRequest {
   }
 
   /** Before the settlement, so that the next hold takes into account what the response shows. */
-  #observeMaximum(meter: UsageMeter): void {
-    const { request } = this.#context
-    const { route, encoding, loweredMaximum } = this.#failover
-    const asked = this.#hold.maximumTokens ?? request.maxOutputTokens
-    if (asked === null || route === null || route.maximum === 'exceeded') return
-    if (loweredMaximum === null && encoding?.hidesMaximum) return
-    const state = observedMaximum(meter, asked * request.n)
-    if (state === null || state === route.maximum) return
-    const { upstream, upstreamModel } = route
-    const seen = { upstream_id: upstream.id, upstream_model: upstreamModel, state, at: this.#deps.now() }
-    this.#deps.quirks.observeMaximum(seen)
+  #observeMaximum(meter: Parameters<typeof observedMaximum>[0]): void {
+    const { route, encoding, loweredMaximum, otherMaximumField: field } = this.#failover
+    if (route === null || (loweredMaximum === null && encoding?.hidesMaximum)) return
+    const known = routeMaximum(route, field)
+    const state = observedMaximum(meter, this.#failover)
+    if (state === null || state === known || known === 'exceeded') return
+    const { upstream, upstreamModel: upstream_model } = route
+    this.#deps.quirks.observeMaximum({
+      upstream_id: upstream.id,
+      upstream_model,
+      field,
+      state,
+      at: this.#deps.now(),
+    })
   }
 
-  /** A stream that was cut when the credit ran out is billed by what was delivered of it. */
+  /** A stream that the relay has cut is billed by what was delivered of it. */
   #billStream(endReason: EndReason, meter: UsageMeter, pipeline: StreamPipeline): Bill {
     const end = pipeline.receivedEnd ?? endReason
-    return end.kind === 'out-of-credit'
-      ? billFromEstimate(
-          { tokens: pipeline.cutAtPaid(), tier: meter.tier, ...pipeline.paidCalls },
-          this.#failover,
-        )
+    if (endReason.kind === 'out-of-credit') {
+      const { usage, tier, tokens, finishReason } = meter
+      const delivered = pipeline.cutAtPaid()
+      const isUsageKnown = end.kind === 'complete'
+      const received = {
+        usage: isUsageKnown ? usage : null,
+        tier,
+        tokens,
+        finishReason,
+        ...pipeline.paidCalls,
+      }
+      return billWithoutMoney(delivered, received, this.#failover)
+    }
+    return end.kind === 'cut'
+      ? billFromCut(pipeline.deliveredTokens, meter, this.#failover)
       : billFromStream(end, meter, this.#failover)
   }
 
@@ -200,7 +225,7 @@ class RelaySession implements ActiveRequest {
   /** The caller disconnected before the first content. */
   #leaveEarly(): void {
     const mayCharge = this.#failover.attempt?.wasCanceledAtCost ?? false
-    const input = { tokens: 0, searches: 0, tier: null, toolCalls: [] }
+    const input = { tokens: 0, searches: 0, tier: null, toolCalls: [], finishReason: null }
     this.#leftEarly = { usage: mayCharge ? billFromEstimate(input, this.#failover).usage : null }
   }
 

@@ -216,10 +216,6 @@ const messages: [...Texts] = [
   [/^This password is too easy to guess\. Choose another one\.$/, '该密码过于常见，请换一个。'],
   [/^Too many attempts\. Try again in a few minutes\.$/, '尝试次数过多，请几分钟后再试。'],
   [
-    /^An earlier response cost more than this account could pay: until its next credit, one request runs at a time\.$/,
-    '此前一次响应的费用超出了账户余额：下次充值前，同一时间只能运行一个请求。',
-  ],
-  [
     /^The balance does not cover several requests for this model at once: try again when the other one has ended\.$/,
     '余额不足以同时运行该模型的多个请求，请等其他请求结束后再试。',
   ],

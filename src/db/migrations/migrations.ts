@@ -22,6 +22,7 @@ import { rechargePromotions } from './0015-recharge-promotions.ts'
 import { automaticRecharge } from './0016-automatic-recharge.ts'
 import { referrals } from './0017-referrals.ts'
 import { invoices } from './0018-invoices.ts'
+import { routeMaximums } from './0019-route-maximums.ts'
 
 export const migrations: readonly Migration[] = [
   initialSchema,
@@ -42,4 +43,5 @@ export const migrations: readonly Migration[] = [
   automaticRecharge,
   referrals,
   invoices,
+  ...routeMaximums,
 ]

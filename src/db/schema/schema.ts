@@ -193,6 +193,11 @@ export interface RouteMaximumsTable {
   at: number
 }
 
+/** The same under another name of the maximum than the upstream's own. A name that was exceeded is not used any more. */
+export interface RouteMaximumFieldsTable extends RouteMaximumsTable {
+  field: string
+}
+
 export interface Schema
   extends
     AvailabilityTables,
@@ -214,6 +219,7 @@ export interface Schema
   prices: PricesTable
   routes: RoutesTable
   route_maximums: RouteMaximumsTable
+  route_maximum_fields: RouteMaximumFieldsTable
   branding: BrandingTable
   cursors: { name: string; position: number }
   settings: { name: string; value: string }
@@ -222,7 +228,15 @@ export interface Schema
 const tablesOfModules = {
   accounts: ['accounts', 'keys', 'tiers', 'limit_requests'],
   branding: ['branding'],
-  catalog: ['upstreams', 'upstream_credentials', 'models', 'prices', 'routes', 'route_maximums'],
+  catalog: [
+    'upstreams',
+    'upstream_credentials',
+    'models',
+    'prices',
+    'routes',
+    'route_maximums',
+    'route_maximum_fields',
+  ],
   db: [
     'journal',
     'checkpoints',

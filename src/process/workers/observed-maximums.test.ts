@@ -3,6 +3,8 @@ import { describe, test, type TestContext } from 'node:test'
 import { loadCatalog, loadCatalogDelta } from '../../catalog/load-catalog.ts'
 import { createModel, modelById } from '../../catalog/models.ts'
 import { createUpstream } from '../../catalog/upstreams.ts'
+import { maximumOfRoutes } from '../../catalog/catalog.ts'
+import { resetRouteMaximum, type MaximumState, type ObservedMaximum } from '../../catalog/route-maximums.ts'
 import type { Change } from '../../db/change.ts'
 import { sql } from '../../db/schema/schema.ts'
 import { openAnyStore } from '../../db/store.fixture.ts'
@@ -30,8 +32,13 @@ async function setUp(t: TestContext, canNotify = true) {
     },
     canNotify: async () => canNotify,
   }
-  const seen = (state: 'obeyed' | 'exceeded', at = 1) =>
-    ({ upstream_id: id, upstream_model: 'big', state, at }) as const
+  const seen = (state: MaximumState, at = 1, field: string | null = null): ObservedMaximum => ({
+    upstream_id: id,
+    upstream_model: 'big',
+    field,
+    state,
+    at,
+  })
   const states = (): unknown[] => ['a', 'b'].map((model) => catalog.model(model)?.maximum)
   const notices = () => db.all(sql.selectFrom('notices').select(['kind', 'params']).orderBy('created_at'))
   return {
@@ -102,6 +109,42 @@ describe('ObservedMaximums', () => {
     isAway = false
     await maximums.observe(seen('exceeded'))
     assert.equal((await modelById(db, 'a'))?.routes[0]?.maximum, 'exceeded')
+  })
+
+  test('A route that is no longer known to obey is unseen, unless it exceeded', async (t) => {
+    const { db, maximums, seen, states } = await setUp(t)
+    await maximums.observe(seen('obeyed'))
+    await maximums.observe(seen('unseen', 2))
+    assert.deepEqual(states(), ['unseen', 'unseen'])
+    assert.equal((await modelById(db, 'a'))?.routes[0]?.maximum, 'unseen')
+    await maximums.observe(seen('exceeded', 3))
+    await maximums.observe(seen('unseen', 4))
+    assert.deepEqual(states(), ['exceeded', 'exceeded'])
+    assert.equal((await modelById(db, 'a'))?.routes[0]?.maximum, 'exceeded')
+  })
+
+  test('What is seen belongs to the name under which the maximum was sent', async (t) => {
+    const { db, catalog, maximums, seen, notices } = await setUp(t)
+    // The upstream's own name.
+    const own = 'max_completion_tokens'
+    const stateUnder = (field: string): MaximumState => {
+      const { routes } = catalog.model('a') ?? assert.fail()
+      return maximumOfRoutes(routes, field)
+    }
+    await maximums.observe(seen('obeyed', 1, 'max_tokens'))
+    assert.deepEqual([stateUnder('max_tokens'), stateUnder(own)], ['obeyed', 'unseen'])
+    assert.equal((await modelById(db, 'a'))?.routes[0]?.maximum, 'obeyed')
+    await maximums.observe(seen('obeyed', 2))
+    assert.deepEqual([stateUnder('max_tokens'), stateUnder(own)], ['obeyed', 'obeyed'])
+    await maximums.observe(seen('exceeded', 3, 'max_tokens'))
+    const isSentOwn = (): boolean | undefined => catalog.model('a')?.routes[0]?.maximum.needsOwnField
+    assert.deepEqual([stateUnder('max_tokens'), stateUnder(own), isSentOwn()], ['unseen', 'unseen', true])
+    assert.deepEqual(await notices(), [])
+    await maximums.observe(seen('obeyed', 4))
+    const { upstream_id, upstream_model } = seen('obeyed')
+    const { changes } = await resetRouteMaximum(db, { upstream_id, upstream_model }, 'admin')
+    catalog.apply(await loadCatalogDelta(db, changes))
+    assert.deepEqual([stateUnder(own), isSentOwn()], ['unseen', true])
   })
 
   test('nodes of an older release – get no notification that they cannot read', async (t) => {

@@ -3,10 +3,9 @@
  * operators of a route that exceeded it.
  */
 import type { Catalog } from '../../catalog/catalog.ts'
-import { recordRouteMaximum } from '../../catalog/route-maximums.ts'
+import { recordRouteMaximum, type ObservedMaximum } from '../../catalog/route-maximums.ts'
 import type { Change } from '../../db/change.ts'
 import type { Db } from '../../db/db.ts'
-import type { RouteMaximumsTable } from '../../db/schema/schema.ts'
 import { operatorAudience } from '../../notifications/notification-kinds.ts'
 import { raiseNotification } from '../../notifications/notifications.ts'
 
@@ -36,10 +35,10 @@ export class ObservedMaximums {
   }
 
   /** Resolves when it is stored. After a failed write, the next response repeats it. */
-  async observe(seen: RouteMaximumsTable): Promise<void> {
+  async observe(seen: ObservedMaximum): Promise<void> {
     const { catalog, log } = this.#deps
-    const { upstream_id: upstream, upstream_model: model, state } = seen
-    const key = JSON.stringify([upstream, model, state])
+    const { upstream_id: upstream, upstream_model: model, field, state } = seen
+    const key = JSON.stringify([upstream, model, field, state])
     catalog.applyRouteMaximum(seen)
     if (this.#pending.has(key)) return
     this.#pending.add(key)
@@ -52,11 +51,12 @@ export class ObservedMaximums {
     }
   }
 
-  async #store(seen: RouteMaximumsTable): Promise<void> {
+  async #store(seen: ObservedMaximum): Promise<void> {
     const { db, catalog, log, publishChanges } = this.#deps
     const { isNew, changes } = await recordRouteMaximum(db, seen)
     await publishChanges(changes)
-    if (!isNew || seen.state !== 'exceeded') return
+    // Under another name than its own, the upstream is not sent a maximum any more.
+    if (!isNew || seen.state !== 'exceeded' || seen.field !== null) return
     const { upstream_id: id, upstream_model: model } = seen
     const upstream = catalog.upstream(id)?.name ?? id
     this.exceeded.push({ upstream, model })
@@ -64,7 +64,7 @@ export class ObservedMaximums {
     await this.#notify(seen, upstream)
   }
 
-  async #notify({ upstream_id: id, upstream_model: model, at }: RouteMaximumsTable, upstream: string) {
+  async #notify({ upstream_id: id, upstream_model: model, at }: ObservedMaximum, upstream: string) {
     if (!(await this.#deps.canNotify())) return
     await raiseNotification(this.#deps.db, {
       audience: operatorAudience,

@@ -1,7 +1,7 @@
 /** What the main thread and its workers offer to each other. How calls travel: rpc/channel.ts. */
 import type { Config } from '../../config.ts'
 import type { DbAccess } from '../../db/open-db.ts'
-import type { RouteMaximumsTable } from '../../db/schema/schema.ts'
+import type { ObservedMaximum } from '../../catalog/route-maximums.ts'
 import type { AutomaticRechargeServices } from '../../engine/payments/automatic-recharge-service.ts'
 import type { PaymentServices } from '../../engine/payments/payment-service.ts'
 import type { BackupService } from '../../db/backups.ts'
@@ -30,7 +30,7 @@ export interface RelayService {
   /** A model of an upstream rejects a field. */
   addRejectedField(record: RejectedFieldRecord): void
   /** A response has shown whether a route obeys the maximum of output tokens. */
-  observeMaximum(seen: RouteMaximumsTable): void
+  observeMaximum(observed: ObservedMaximum): void
   /** The worker can serve, and waits for `listen`. */
   onReady(): void
 }

@@ -12,6 +12,7 @@ import {
   type OutgoingRequest,
   type Provider,
 } from '../provider.ts'
+import { sentMaximumField } from './maximum-field.ts'
 import { buildResponsesBody } from './responses-call.ts'
 
 /** What differs between OpenAI-compatible providers. */
@@ -41,6 +42,8 @@ export interface OpenAICompatiblePreset {
   modelsUrl?(baseUrl: string): string | null
 }
 
+const defaultMaximumField = 'max_tokens'
+
 /** OpenAI's maximum of inputs of one call for embeddings. */
 const openAIInputs = 2048
 
@@ -64,16 +67,16 @@ function effectiveStatus({ status, body }: FailureResponse): number {
 }
 
 function encodeBody(preset: OpenAICompatiblePreset, call: UpstreamCall): Buffer[] {
-  const { model, settings, withoutFields } = call
-  const maximumTokens = call.maximumTokens ?? call.body.callerMaximumTokens ?? null
+  const { model, body, settings, withoutFields } = call
+  const maximumTokens = call.maximumTokens ?? body.callerMaximumTokens ?? null
   const takesSignedThinking = preset.takesSignedThinking ?? false
-  if (maximumTokens === null) return call.body.encode({ model, withoutFields, takesSignedThinking })
-  const usual = settings.maximumField ?? preset.maximumField ?? 'max_tokens'
-  const other = usual === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens'
-  // If both names have been rejected, the upstream has changed since.
-  const isOther = withoutFields?.has(usual) === true && !withoutFields.has(other)
-  const maximum = { field: isOther ? other : usual, tokens: maximumTokens }
-  return call.body.encode({ model, withoutFields, takesSignedThinking, maximum })
+  const callerField = body.maxOutputField
+  const own = settings.maximumField ?? preset.maximumField ?? defaultMaximumField
+  const field = sentMaximumField(own, { ...call, callerField })
+  if (maximumTokens === null && (callerField === null || callerField === field))
+    return body.encode({ model, withoutFields, takesSignedThinking })
+  const maximum = { field, tokens: maximumTokens }
+  return body.encode({ model, withoutFields, takesSignedThinking, maximum })
 }
 
 function requestHeaders(preset: OpenAICompatiblePreset, call: UpstreamCall): [string, string][] {
@@ -122,6 +125,7 @@ export function openAICompatibleProvider(preset: OpenAICompatiblePreset): Provid
     baseUrl: preset.baseUrl,
     ...(preset.namesDeployments && { namesDeployments: true }),
     ...(preset.speaks && { speaks: preset.speaks }),
+    maximumField: preset.maximumField ?? defaultMaximumField,
     buildRequest(call: UpstreamCall): OutgoingRequest {
       return {
         url: preset.chatUrl?.(call) ?? `${call.baseUrl}/chat/completions`,

@@ -6,6 +6,7 @@ import { UnsupportedFeatureError, type Provider, type UpstreamSettings } from '.
 import { providerForModel, speaks } from '../registry.ts'
 import { embeddingsTranslation } from '../embeddings.ts'
 import { isResponsesOnly } from './openai-models.ts'
+import { minOutputTokens } from './responses-call.ts'
 import { responsesTranslation } from './responses-response.ts'
 
 /** An API that requests of an operation use beside chat completions. */
@@ -46,16 +47,20 @@ function variantOf(provider: Provider, api: OperationApi | 'chat'): Provider {
 
 function createVariant(provider: Provider, api: OperationApi | 'chat'): Provider {
   const { buildResponsesRequest, embeddings, completions } = provider
+  // Only chat completions have two names of the maximum.
+  const variant = { ...provider, maximumField: undefined }
   if (api === 'responses' || api === 'chat') {
     if (!buildResponsesRequest) return provider
-    const translated = { ...provider, buildRequest: buildResponsesRequest, translation: responsesTranslation }
-    return api === 'chat' ? translated : { ...translated, nativeFormat: api }
+    const translated = { ...variant, buildRequest: buildResponsesRequest, translation: responsesTranslation }
+    return api === 'chat'
+      ? { ...translated, minMaximumTokens: minOutputTokens }
+      : { ...translated, nativeFormat: api }
   }
   if (api === 'completions')
-    return { ...provider, ...(completions ?? { buildRequest: () => rejectCall(withoutCompletions) }) }
-  if (!embeddings) return { ...provider, buildRequest: () => rejectCall(withoutEmbeddings) }
+    return { ...variant, ...(completions ?? { buildRequest: () => rejectCall(withoutCompletions) }) }
+  if (!embeddings) return { ...variant, buildRequest: () => rejectCall(withoutEmbeddings) }
   const { buildRequest } = embeddings
-  return { ...provider, nativeFormat: api, buildRequest, translation: embeddingsTranslation(embeddings) }
+  return { ...variant, nativeFormat: api, buildRequest, translation: embeddingsTranslation(embeddings) }
 }
 
 const withoutCompletions = 'the provider of this model has no completions. Use `POST /v1/chat/completions`'

@@ -22,10 +22,14 @@ export interface CallerRequest {
   readonly embedded: EmbeddedData
   readonly model: string
   readonly stream: boolean
+  /** The whole input is lists of this many token ids; absent: it has text. */
+  readonly tokenIds?: number
   /** The number of results requested. */
   readonly n: number
   /** The caller's maximum of output tokens; `null`: none. */
   readonly maxOutputTokens: number | null
+  /** The name under which the caller states it, of those that upstreams may have; absent or `null`: the relay chooses. */
+  readonly maxOutputField?: string | null
   /** Fields that leave the relay only if an upstream's `allowed_fields` or a price covers them; usually none. */
   readonly restricted: readonly RestrictedField[]
   /** The provider is asked to store the response; absent: no. */
@@ -115,9 +119,14 @@ export interface StreamCut {
   readonly usage: Usage | null
 }
 
+export type StreamCause = 'money' | 'maximum'
+
 export interface StreamConclusion {
-  /** The account ran out of credit before the response ended: `paidTokens` of it were sent. */
-  readonly isOutOfCredit: boolean
+  /**
+   * Why the relay ended the response before its upstream did: the account ran out of credit after `paidTokens`, or the
+   * upstream ignored the maximum of output tokens.
+   */
+  readonly cutBy: StreamCause | null
   readonly paidTokens: number
   /** The maximum of output tokens to which the hold lowered the request, since the account cannot pay for more. */
   readonly loweredMaximum: number | null

@@ -109,6 +109,7 @@ export class CompletionRequest extends ScannedRequest implements CallerRequest {
   /** The maximum that is sent. */
   readonly maximum: number
   readonly restricted: readonly RestrictedField[]
+  readonly tokenIds?: number
   readonly streamOptions: Json
   readonly #prompts: Prompts
 
@@ -116,6 +117,9 @@ export class CompletionRequest extends ScannedRequest implements CallerRequest {
     super(scanned)
     const parsed = this.parsed()
     this.#prompts = countPrompts(parsed['prompt'], 'prompt')
+    const { tokens } = this.#prompts
+    // A suffix is text.
+    if (tokens > 0 && typeof parsed['suffix'] !== 'string') this.tokenIds = tokens
     this.model = fields.model
     this.stream = fields.stream
     this.n = this.#prompts.count * fields.results

@@ -88,6 +88,7 @@ export class EmbeddingRequest extends ScannedRequest implements CallerRequest, N
   readonly n = 1
   readonly maxOutputTokens = 0
   readonly restricted: readonly RestrictedField[]
+  readonly tokenIds?: number
   readonly headers: NativeRequest['headers'] = []
   readonly model: string
   readonly encoding: EmbeddingEncoding
@@ -100,6 +101,7 @@ export class EmbeddingRequest extends ScannedRequest implements CallerRequest, N
     this.model = model
     this.encoding = encoding
     this.restricted = restricted
+    if (tokens > 0) this.tokenIds = tokens
     this.#inputs = inputs
   }
 

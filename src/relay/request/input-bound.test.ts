@@ -3,6 +3,8 @@ import { describe, test } from 'node:test'
 
 import { billingLimitsOf } from '../../providers/billing-limits.ts'
 import { inputBound, inputTokensToHold } from './input-bound.ts'
+import { readCompletionRequest } from './completion-request.ts'
+import { readEmbeddingRequest } from './embedding-request.ts'
 import { messagesRequest } from './messages.fixture.ts'
 import { readChatRequest } from './request-body.ts'
 
@@ -119,5 +121,23 @@ describe('inputBound', () => {
     assert.ok(tokens >= 460_000 && tokens < 470_000, String(tokens))
     assert.equal(inputBound(chat([{ type: 'file', file: { file_id: 'f' } }]), openai, false), Infinity)
     assert.equal(inputBound(chat('Hello'), openai, true), Infinity)
+  })
+
+  test('Embeddings and completions have no allowance, and token ids are counted exactly', () => {
+    const json = (body: object) => Buffer.from(JSON.stringify({ model: 'm', ...body }))
+    const text = readEmbeddingRequest(json({ input: 'Hello' }))
+    assert.equal(inputBound(text, openai, false), text.bytes)
+    for (const input of [[15339], [[1, 2], [100_257]]]) {
+      const { length } = input.flat()
+      assert.equal(inputBound(readEmbeddingRequest(json({ input })), openai, false), length)
+      assert.equal(inputBound(readCompletionRequest(json({ prompt: input })), openai, false), length)
+    }
+    const suffixed = readCompletionRequest(json({ prompt: [15339], suffix: 'end' }))
+    assert.equal(inputBound(suffixed, openai, false), suffixed.bytes)
+  })
+
+  test('A conversation that the provider compacts is bounded by the model alone', () => {
+    const request = messagesRequest({ context_management: { edits: [{ type: 'compact_20260112' }] } })
+    assert.equal(inputBound(request, billingLimitsOf('anthropic'), false), Infinity)
   })
 })

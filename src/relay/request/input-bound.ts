@@ -3,6 +3,7 @@
  * cannot recount, since every provider counts with its own tokenizer. No tokenizer makes more than one token of a byte.
  */
 import type { LiveUpstream, PricedModel } from '../../catalog/catalog.ts'
+import { factsOf } from '../../catalog/operations.ts'
 import { billingLimitsOf, type BillingLimits } from '../../providers/billing-limits.ts'
 import type { CallerRequest } from './caller-format.ts'
 import { isPricedField } from './restricted-fields.ts'
@@ -16,7 +17,7 @@ const instructedFields = ['tools', 'functions', 'response_format', 'text', 'outp
 
 type MeasuredRequest = Pick<
   CallerRequest,
-  'bytes' | 'embedded' | 'restricted' | 'parsed' | 'maxOutputTokens' | 'previous'
+  'bytes' | 'embedded' | 'restricted' | 'parsed' | 'maxOutputTokens' | 'previous' | 'tokenIds' | 'format'
 >
 
 /** The input tokens to hold. */
@@ -45,7 +46,12 @@ export function inputBound(request: MeasuredRequest, limits: BillingLimits, isSe
   // What the operator has allowed beyond the usual fields may make the provider read anything.
   const isOpen = request.restricted.some((field) => !isPricedField(field))
   if (isSearching || isOpen || embedded.hasReferences) return Infinity
+  if (request.tokenIds !== undefined) return request.tokenIds
+  // Nobody adds a prompt of its own to a text that is continued or embedded.
+  if (factsOf(request.format.operation).model !== 'chat') return bytes
   const parsed = request.parsed()
+  // The provider reads the conversation once more to compact it.
+  if (parsed['context_management']) return Infinity
   const hasInstructions = instructedFields.some((field) => (parsed[field] ?? null) !== null)
   return (
     bytes +

@@ -134,7 +134,7 @@ describe('Anthropic streams', () => {
         }
         take({}, 'stop')
         const usage = { input: 1, cachedInput: 0, cacheWrite: 0, output: 1, reasoning: 0 }
-        events.push(...stream.finalEvents({ isOutOfCredit: false, paidTokens: Infinity, usage }))
+        events.push(...stream.finalEvents({ cutBy: null, paidTokens: Infinity, usage }))
         const { content } = assembleMessage(parseMessagesEvents(Buffer.concat(events).toString()))
         const all = (field: string): string =>
           content.map(({ [field]: text }) => (typeof text === 'string' ? text : '')).join('')

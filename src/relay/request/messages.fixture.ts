@@ -54,6 +54,7 @@ export function relayed(provider: Provider, pieces: Iterable<Buffer>, maxEventBy
   stream.attach({
     onChunk: (bytes) => void (bytes && events.push(Buffer.from(bytes))),
     onComplete: () => (end = 'complete'),
+    onCut: () => (end = 'cut'),
     onError: ({ kind, message }) => (end = `${kind}: ${message}`),
   })
   for (const piece of pieces) stream.push(piece)
@@ -62,7 +63,7 @@ export function relayed(provider: Provider, pieces: Iterable<Buffer>, maxEventBy
   if (end !== 'complete' || !usage) return end
   events.push(
     ...stream.encoder.finalEvents({
-      isOutOfCredit: false,
+      cutBy: null,
       paidTokens: Infinity,
       loweredMaximum: null,
       charge: 0n,

@@ -188,8 +188,8 @@ export class ChatCompletionRequest extends ScannedRequest implements CallerReque
   #setOutputMaximum(changes: Map<string, string>, maximum: BodyEdits['maximum']): string[] {
     const tokens = Math.min(maximum?.tokens ?? Infinity, this.maxOutputTokens ?? Infinity)
     if (tokens === Infinity) return []
-    const field = this.maxOutputField ?? maximum?.field ?? 'max_tokens'
-    if (this.maxOutputField === null || tokens !== this.maxOutputTokens) changes.set(field, String(tokens))
+    const field = maximum?.field ?? this.maxOutputField ?? 'max_tokens'
+    if (this.maxOutputField !== field || tokens !== this.maxOutputTokens) changes.set(field, String(tokens))
     return [field === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens']
   }
 }

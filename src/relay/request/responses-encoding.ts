@@ -36,8 +36,9 @@ export function addHolderTo(bytes: Buffer, { holder = '' }: Pick<UpstreamCall, '
 export class PassthroughResponsesEncoding extends PassthroughEncoding {
   readonly maxOutputField = 'max_output_tokens'
 
-  streamEncoder(meter: UsageMeter, { holder = '' }: UpstreamCall): StreamEncoder {
-    return new ResponsesPassthrough(this.native.parsed(), meter, holder)
+  streamEncoder(meter: UsageMeter, { holder = '', maxStreamTokens = Infinity }: UpstreamCall): StreamEncoder {
+    const mayBeCut = maxStreamTokens < Infinity
+    return new ResponsesPassthrough(this.native.parsed(), meter, { holder, mayBeCut })
   }
 
   collector({ holder = '' }: UpstreamCall): StreamEncoder {

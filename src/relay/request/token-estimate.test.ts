@@ -6,6 +6,7 @@ import {
   estimateTokens,
   inputEstimateForCharge,
   inputEstimateForHold,
+  textWithin,
   TokenCounter,
 } from './token-estimate.ts'
 import { readChatRequest } from './request-body.ts'
@@ -32,6 +33,20 @@ describe('token estimate', () => {
     // 14 characters ÷ 1.75 and 8 ÷ 4.
     assert.equal(estimateTokens('人工智能模型人工智能模型中继 relay: '), 10)
     assert.equal(estimateTokens('é'.repeat(400)), 100)
+  })
+
+  test('Without runs, 64 equal characters or white spaces are one token, however they are split', () => {
+    const countOf = (...pieces: string[]): number => {
+      const count = new TokenCounter()
+      for (const piece of pieces) count.add(piece)
+      return count.tokensWithoutRuns
+    }
+    assert.equal(countOf('-'.repeat(6400)), 101)
+    assert.equal(countOf('-'.repeat(3200), '-'.repeat(3200)), 101)
+    assert.equal(countOf('\n \t'.repeat(640)), 31)
+    assert.equal(countOf('字'.repeat(6400)), 101)
+    assert.equal(countOf('The quick brown fox jumps over a lazy dog.'), 11)
+    assert.equal(textWithin('-'.repeat(6400), (count) => count.tokensWithoutRuns <= 50).length, 3185)
   })
 
   test('estimateTokens – East Asian scripts count as Chinese, others as English', () => {

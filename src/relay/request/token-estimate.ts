@@ -20,6 +20,8 @@ export function inputEstimateForHold(bodyBytes: number, embedded: EmbeddedData, 
 const unitsPerToken = 28
 const unitsPerWideCharacter = 16
 const unitsPerCharacter = 7
+/** 64 characters of a run of one character, or of white space, are a token where runs are not counted as text. */
+const unitsPerRunCharacter = unitsPerToken / 64
 
 /**
  * Counts the estimated tokens of text that arrives in pieces. The sum does not depend on where the text is split, even
@@ -27,14 +29,24 @@ const unitsPerCharacter = 7
  */
 export class TokenCounter {
   #units = 0
+  /** The units by which the count is larger than one without runs. */
+  #runUnits = 0
   #afterHighSurrogate = false
+  #lastCode = -1
 
   /** Counts the next piece of the text. */
   add(text: string): void {
     let units = 0
+    let runUnits = 0
     let afterHigh = this.#afterHighSurrogate
+    let last = this.#lastCode
     for (let i = 0; i < text.length; i++) {
       const code = text.charCodeAt(i)
+      const isRun = code === last || (code <= 0x20 && last <= 0x20 && last >= 0)
+      last = code
+      if (isRun)
+        runUnits +=
+          (code < 0x1100 || !isWide(code) ? unitsPerCharacter : unitsPerWideCharacter) - unitsPerRunCharacter
       if (code < 0x1100) {
         units += unitsPerCharacter
         afterHigh = false
@@ -46,6 +58,8 @@ export class TokenCounter {
       }
     }
     this.#units += units
+    this.#runUnits += runUnits
+    this.#lastCode = last
     this.#afterHighSurrogate = afterHigh
   }
 
@@ -58,6 +72,26 @@ export class TokenCounter {
   get tokens(): number {
     return Math.ceil(this.#units / unitsPerToken)
   }
+
+  /** The tokens so far, of which 64 characters of a run are one: models write such runs in few tokens. */
+  get tokensWithoutRuns(): number {
+    return Math.ceil((this.#units - this.#runUnits) / unitsPerToken)
+  }
+}
+
+/** The longest beginning of a text whose count fits. */
+export function textWithin(text: string, fits: (count: TokenCounter) => boolean): string {
+  let [low, high] = [0, text.length]
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    const count = new TokenCounter()
+    count.add(text.slice(0, middle))
+    if (fits(count)) low = middle
+    else high = middle - 1
+  }
+  // A character of two units stays whole.
+  const last = text.charCodeAt(low - 1)
+  return text.slice(0, low < text.length && (last & 0xfc00) === 0xd800 ? low - 1 : low)
 }
 
 /** The estimated tokens of a text, rounded up. */

@@ -22,6 +22,8 @@ export interface AttemptCall extends UpstreamCall {
   readonly timeouts: Timeouts
   /** The URL of the proxy, if calls go through one. */
   readonly proxy: string | null
+  /** Tokens that an honest stream may have beyond `maxStreamTokens`; absent: none. */
+  readonly extraOutput?: () => number
   /** Called with the output tokens so far of a stream that is collected. */
   readonly onCollect?: ((tokens: number) => void) | undefined
 }
@@ -29,7 +31,7 @@ export interface AttemptCall extends UpstreamCall {
 /** A request as it was sent. */
 export type SentRequest = Pick<
   AttemptCall,
-  'body' | 'provider' | 'settings' | 'maximumTokens' | 'withoutFields'
+  'body' | 'provider' | 'settings' | 'maximumTokens' | 'withoutFields' | 'needsOwnField'
 >
 
 export interface RejectedField {

@@ -3,15 +3,16 @@
  * the node's retry budget. UpstreamSelector picks them. An invalid request is invalid everywhere, so it is not retried.
  * The outcome of each attempt is reported, so that the next request can use it.
  */
-import type { LiveRoute, PricedModel } from '../../catalog/catalog.ts'
+import { routeMaximum, type LiveRoute, type PricedModel } from '../../catalog/catalog.ts'
 import { factsOf } from '../../catalog/operations.ts'
+import { sentMaximumField } from '../../providers/openai/maximum-field.ts'
 import { providerFor } from '../../providers/openai/spoken-apis.ts'
 import { addBill, type AttemptRecord } from './attempt-record.ts'
 import { addFailureDetails } from './failure-details.ts'
 import { boundTimeouts, type AttemptCall, type RejectedField } from './attempt-call.ts'
 import type { AttemptResult, RequestAttempt } from './attempt-result.ts'
 import { createAttempt } from './batched-attempt.ts'
-import type { Bill, ServedRequest } from '../bill.ts'
+import { askedMaximum, extraOutput, type Bill, type ServedRequest } from '../bill.ts'
 import type { CallerRequest, RequestEncoding } from '../request/caller-format.ts'
 import { toolsWithPrice } from '../request/hosted-tools.ts'
 import { encodingFor } from '../request/collected-encoding.ts'
@@ -30,6 +31,19 @@ import { recordLatency, routeStats, typicalLatencyMs } from './route-stats.ts'
 const maxRejectedFields = 2
 /** How long a caller waits for a probed upstream, which may still be down, while another is ready. */
 const probeWait = { minMs: 3000, defaultMs: 10_000, latencyFactor: 4 } as const
+
+/** A stream is cut this much beyond twice the maximum: the relay's count may be twice the provider's. */
+const toleratedStreamTokens = 256
+
+/** The name under which the maximum is sent, if it is not the upstream's own; else `null`. */
+function otherMaximumField(
+  { maximum: { needsOwnField }, maximumField: own }: LiveRoute,
+  { body, provider, withoutFields }: Pick<AttemptCall, 'body' | 'provider' | 'withoutFields'>,
+): string | null {
+  if (own === null || provider.maximumField === undefined) return null
+  const sent = sentMaximumField(own, { withoutFields, needsOwnField, callerField: body.maxOutputField })
+  return sent === own ? null : sent
+}
 
 /** The attempts of one request. */
 export class Failover implements ServedRequest {
@@ -63,6 +77,15 @@ export class Failover implements ServedRequest {
     this.request = context.request
     this.model = context.model
     this.loweredMaximum = maximumTokens
+  }
+
+  get minMaximumTokens(): number | undefined {
+    return this.#call?.provider.minMaximumTokens
+  }
+
+  /** The name under which the maximum was sent, if it is not the upstream's own; else `null`. */
+  get otherMaximumField(): string | null {
+    return this.route && this.#call ? otherMaximumField(this.route, this.#call) : null
   }
 
   get route(): LiveRoute | null {
@@ -192,6 +215,8 @@ export class Failover implements ServedRequest {
     const body = encodingFor(this.request, provider, { settings, maximumTokens, withoutFields })
     this.#call = {
       body,
+      maxStreamTokens: this.#maxStreamTokens(route, { body, provider, withoutFields }),
+      extraOutput: () => extraOutput(this),
       model: upstreamModel,
       maximumTokens,
       baseUrl: upstream.baseUrl,
@@ -199,6 +224,7 @@ export class Failover implements ServedRequest {
       settings,
       added: upstream.added,
       withoutFields,
+      needsOwnField: route.maximum.needsOwnField,
       returnedModel: route.returnedModel,
       modelMaximumTokens: model.maxOutputTokens,
       pricedTools: toolsWithPrice(this.#context.model.price),
@@ -213,6 +239,16 @@ export class Failover implements ServedRequest {
     this.attempt = createAttempt(this.#deps, this.#call)
     this.attempt.send()
     return this.attempt
+  }
+
+  /** A stream on a route that is not known to obey a maximum ends at twice the one that is sent, and 256 tokens more. */
+  #maxStreamTokens(route: LiveRoute, call: Pick<AttemptCall, 'body' | 'provider' | 'withoutFields'>): number {
+    const { request, loweredMaximum } = this
+    if (!request.stream || (loweredMaximum === null && call.body.hidesMaximum)) return Infinity
+    const { minMaximumTokens } = call.provider
+    const asked = askedMaximum({ request, loweredMaximum, minMaximumTokens })
+    if (asked === null || routeMaximum(route, otherMaximumField(route, call)) === 'obeyed') return Infinity
+    return 2 * asked * request.n + toleratedStreamTokens
   }
 
   #unknownProvider(): AttemptResult {

@@ -4,7 +4,7 @@
  * in the upstream's own format is never left out: its error is the caller's.
  */
 import type { LiveRoute } from '../../catalog/catalog.ts'
-import type { RouteMaximumsTable } from '../../db/schema/schema.ts'
+import type { ObservedMaximum } from '../../catalog/route-maximums.ts'
 import { parseBoundedJson } from '../../lib/json/bounded-json.ts'
 import { getString, isObject } from '../../providers/json-fields.ts'
 import { bothSamplings, hasHint, hintNamed } from '../../providers/request-hints.ts'
@@ -26,7 +26,7 @@ export interface UpstreamQuirks {
   rejectedFields(upstream: string, model: string, now: number): ReadonlySet<string>
   addRejectedField(record: RejectedFieldRecord): void
   /** A response has shown whether a route obeys the maximum of output tokens: the next hold takes it into account. */
-  observeMaximum(seen: RouteMaximumsTable): void
+  observeMaximum(observed: ObservedMaximum): void
 }
 
 const rejectionCodes = new Set(['unsupported_parameter', 'unsupported_value', 'unknown_parameter'])
@@ -107,7 +107,7 @@ function hasOtherStreamOptions({ body }: SentRequest): boolean {
 
 /** Whether the relay put the field into the request. */
 function isAdded(field: string, sent: SentRequest): boolean {
-  const { body, provider, maximumTokens } = sent
+  const { body, provider, maximumTokens, needsOwnField } = sent
   if (body.native) return false
   const isTranslated = provider.translation !== undefined || body.encodeResponse !== undefined
   if (field === 'stream_options') {
@@ -115,7 +115,8 @@ function isAdded(field: string, sent: SentRequest): boolean {
   }
   if (maximumFields.has(field)) {
     const isSet = maximumTokens !== null || body.callerMaximumTokens !== undefined
-    return !provider.translation && body.maxOutputField === null && isSet
+    const isChosen = body.maxOutputField === null || (needsOwnField === true && body.maxOutputField !== field)
+    return !provider.translation && isChosen && (isSet || needsOwnField === true)
   }
   return isTranslated && hasHint(body.parsed(), field)
 }

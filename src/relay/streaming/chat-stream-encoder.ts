@@ -7,7 +7,7 @@ import { formatAmount } from '../../lib/money.ts'
 import { encodeSseEvent, keepAliveComment } from '../../lib/sse/sse-parser.ts'
 import type { SseEvent } from '../../lib/sse/sse-event.ts'
 import { serializeUsage } from '../bill.ts'
-import type { CallerFormat, StreamConclusion, StreamEncoder } from '../request/caller-format.ts'
+import type { CallerFormat, StreamCause, StreamConclusion, StreamEncoder } from '../request/caller-format.ts'
 import type { ChunkFacts, UsageMeter } from './usage-meter.ts'
 
 const doneEvent = Buffer.from('data: [DONE]\n\n')
@@ -58,19 +58,19 @@ export class ChatStreamEncoder implements StreamEncoder {
   }
 
   /** The usage with its cost, and `[DONE]`. */
-  finalEvents({ isOutOfCredit, charge, usage }: StreamConclusion): Buffer[] {
-    const last = isOutOfCredit ? [this.#outOfCreditEvent()] : []
-    const pendingUsage = isOutOfCredit
+  finalEvents({ cutBy, charge, usage }: StreamConclusion): Buffer[] {
+    const last = cutBy ? [this.#cutEvent(cutBy)] : []
+    const pendingUsage = cutBy
       ? this.#usageEvent(usage)
       : (this.#pendingUsage ?? this.#estimatedUsageEvent(usage))
     if (pendingUsage && this.#includeUsage) last.push(withCost(pendingUsage, charge))
     return [...last, doneEvent]
   }
 
-  /** If the account runs out of credit, the response ends as if it had reached its maximum, and says why. */
-  #outOfCreditEvent(): Buffer {
+  /** The response ends as if it had reached its maximum. If the account ran out of credit, the event says so. */
+  #cutEvent(cutBy: StreamCause): Buffer {
     const choices = [{ index: 0, ...this.#shape.written, finish_reason: 'length' }]
-    return this.#event({ choices, sluice: { ended: 'insufficient_quota' } })
+    return this.#event({ choices, ...(cutBy === 'money' ? { sluice: { ended: 'insufficient_quota' } } : {}) })
   }
 
   /** The billed usage, if the provider reported none. */

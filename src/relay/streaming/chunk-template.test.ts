@@ -46,7 +46,7 @@ function assertMeteredAlike(payloads: readonly Buffer[]): number {
       continue
     }
     const expected = stateOf(parsing, parsing.read(chunk))
-    const facts = text === null ? reading.read(chunk) : reading.readText(text)
+    const facts = text === null ? reading.read(chunk) : reading.readText(text, template.field)
     assert.deepEqual(stateOf(reading, facts), expected, payload.toString())
     if (text === null) template.learn(payload, chunk)
     else read += 1

@@ -83,6 +83,8 @@ function unescape(text: string): string | null {
 
 /** The bytes of a chunk around its text and its padding. */
 interface Template {
+  /** The field of the text. */
+  readonly field: string
   readonly beforeText: Buffer
   readonly afterText: Buffer
   /** `null`: it has no padding. */
@@ -94,15 +96,16 @@ function templateOf(payload: Buffer, field: string): Template | null {
   if (textStart === undefined || textEnd === undefined) return null
   const padding = findString(payload, paddingField, textEnd)
   const template = {
+    field,
     beforeText: Buffer.from(payload.subarray(0, textStart)),
     afterText: Buffer.from(payload.subarray(textEnd, padding?.[0])),
     afterPadding: padding && Buffer.from(payload.subarray(padding[1])),
   }
-  return isTemplateOf(template, field) ? template : null
+  return isTemplateOf(template) ? template : null
 }
 
 /** Were the right strings found? Strings can contain what looks like a member, and members can be repeated. */
-function isTemplateOf({ beforeText, afterText, afterPadding }: Template, field: string): boolean {
+function isTemplateOf({ field, beforeText, afterText, afterPadding }: Template): boolean {
   const padded = afterPadding ? `${paddingProbe}${afterPadding.toString()}` : ''
   const probe: unknown = JSON.parse(`${beforeText.toString()}${textProbe}${afterText.toString()}${padded}`)
   const found = onlyTextOf(probe)
@@ -113,6 +116,11 @@ function isTemplateOf({ beforeText, afterText, afterPadding }: Template, field: 
 export class ChunkTemplate {
   #template: Template | null = null
   #misses = 0
+
+  /** The field of the text that `read` has returned. */
+  get field(): string {
+    return this.#template?.field ?? ''
+  }
 
   /** Learns from a chunk that was parsed from this payload. */
   learn(payload: Buffer, chunk: unknown): void {

@@ -3,6 +3,8 @@
  * gigabytes of garbage outside V8's heap, which the system's allocator rarely returns.
  */
 
+import { cutEncoded, type CutPosition } from './cut-text.ts'
+
 interface BufferedEvent {
   readonly bytes: number
   /** Output tokens up to and including this event. */
@@ -59,6 +61,25 @@ export class EventBuffer {
   /** Drops events after this many tokens. */
   dropAfter(tokens: number): void {
     while ((this.#events.at(-1)?.totalTokens ?? -1) > tokens) this.#end -= this.#events.pop()?.bytes ?? 0
+  }
+
+  /**
+   * Drops events after this many tokens, but keeps the part of the first of them that is within. `null`: nothing of it is.
+   * @param before the tokens before the first event
+   */
+  cutAfter(tokens: number, before: number): CutPosition | null {
+    let first: BufferedEvent | undefined
+    while ((this.#events.at(-1)?.totalTokens ?? -1) > tokens) {
+      first = this.#events.pop()
+      this.#end -= first?.bytes ?? 0
+    }
+    if (!first) return null
+    const kept = this.#events.at(-1)?.totalTokens ?? before
+    const part = cutEncoded(this.#memory.subarray(this.#end, this.#end + first.bytes), tokens - kept)
+    if (!part) return null
+    const delivered = kept + part.tokens
+    this.add(part.bytes, delivered)
+    return { delivered, upTo: first.totalTokens }
   }
 
   clear(): void {

@@ -26,11 +26,6 @@ export class FlowControl implements DurableMarksListener {
   readonly #context: RelayContext
   /** The maximum of output tokens of the response, over all results. */
   readonly #maxTokens: number
-  /**
-   * The hold does not grow beyond this. An upstream that has not been seen to obey the maximum may write as long as it
-   * likes, and no more than the maximum is charged; estimates may be twice as high as the provider's count.
-   */
-  readonly #maxPaidTokens: number
   readonly #listener: FlowControlListener
   #isHoldDurable: boolean
   readonly #marks: DurableMarks
@@ -62,8 +57,6 @@ export class FlowControl implements DurableMarksListener {
     this.#maxTokens = Math.min(request.maxOutputTokens ?? Infinity, maxOutputTokensOf(model)) * request.n
     this.paidTokens = hold.outputTokens
     this.#chunkTokens = hold.outputTokens
-    const isTrusted = model.maximum === 'obeyed' || request.maxOutputTokens === null
-    this.#maxPaidTokens = isTrusted ? Infinity : Math.max(hold.outputTokens, 2 * this.#maxTokens)
     const tool = toolCallsToHold(request, model.price)
     this.holdsTools = tool !== null
     this.heldCalls = tool?.calls ?? searchesToHold(context)
@@ -118,15 +111,8 @@ export class FlowControl implements DurableMarksListener {
   #extend(): void {
     if (this.#isExtending || this.isExhausted) return
     const isNeeded = this.#received > this.paidTokens
-    const left = this.#maxPaidTokens - this.paidTokens
-    if (left <= 0) {
-      this.isExhausted = isNeeded
-      if (isNeeded) this.#listener.onLimitChange()
-      return
-    }
     this.#isExtending = true
-    const wanted = this.#isMaximumPaid ? maxExtendAheadTokens : this.#maxTokens - this.paidTokens
-    const remaining = Math.min(wanted, left)
+    const remaining = this.#isMaximumPaid ? maxExtendAheadTokens : this.#maxTokens - this.paidTokens
     this.#onceDone(this.#ledger.extend(this.#context.id, remaining, 0), (outputTokens) => {
       this.#isExtending = false
       this.#wasExtensionDenied = outputTokens <= this.paidTokens

@@ -91,7 +91,7 @@ describe('response capture', () => {
     const capture = new ResponseCapture()
     capture.add(Buffer.from('data: one\n\n'), 10)
     capture.add(Buffer.from('data: two\n\n'), 20)
-    assert.equal(capture.tokensPaidBy(19), 10)
+    assert.deepEqual(capture.cutAfter(19), { delivered: 10, upTo: 10 })
     assert.equal(replayStored(capture.finish(19, [], []), 1n).text, 'data: one\n\n')
   })
 

@@ -5,6 +5,7 @@
 import { formatAmount } from '../../lib/money.ts'
 import type { CallerFormat } from '../request/caller-format.ts'
 import type { ResponseWriter } from '../response-writer.ts'
+import { cutEncoded, type CutPosition } from './cut-text.ts'
 import { streamHeaders } from './stream-writer.ts'
 
 /** Larger responses are not stored. */
@@ -69,9 +70,16 @@ export class ResponseCapture {
     this.#events.push({ bytes: this.#bytes > maxStoredBytes ? emptyBuffer : Buffer.from(bytes), totalTokens })
   }
 
-  /** Output tokens of the events that this many paid tokens cover. */
-  tokensPaidBy(tokens: number): number {
-    return this.#events.findLast(({ totalTokens }) => totalTokens <= tokens)?.totalTokens ?? 0
+  /** Drops events after this many paid tokens, but keeps the part of the first of them that is within. */
+  cutAfter(tokens: number): CutPosition {
+    const end = this.#events.findIndex(({ totalTokens }) => totalTokens > tokens)
+    const [first] = end === -1 ? [] : this.#events.splice(end)
+    const kept = this.#events.at(-1)?.totalTokens ?? 0
+    const part = first && cutEncoded(first.bytes, tokens - kept)
+    if (!first || !part) return { delivered: kept, upTo: kept }
+    const delivered = kept + part.tokens
+    this.#events.push({ bytes: part.bytes, totalTokens: delivered })
+    return { delivered, upTo: first.totalTokens }
   }
 
   /**

@@ -8,7 +8,7 @@ import type { Usage } from '../../ledger/price.ts'
 import { billFromStream } from '../bill.ts'
 import { apiErrorForEnd, type EndReason } from '../end-reason.ts'
 import { idempotentDrain } from '../idempotency.ts'
-import type { StreamCut } from '../request/caller-format.ts'
+import type { StreamCause, StreamCut } from '../request/caller-format.ts'
 import type { HoldGranted } from '../ledger-client.ts'
 import type { DrainBounds, RelayContext, RelayDeps } from '../request-context.ts'
 import type { Failover } from '../routing/failover.ts'
@@ -18,6 +18,16 @@ import { FlowControl, type FlowControlListener } from './flow-control.ts'
 import { placeholderCharge, ResponseCapture, withCharge } from './response-capture.ts'
 import type { UsageMeter } from './usage-meter.ts'
 import type { StreamSink, UpstreamStream } from './upstream-stream.ts'
+
+/** The caller gets all that the response has, as far as the relay takes it. */
+function isWhole({ kind }: EndReason): boolean {
+  return kind === 'complete' || kind === 'cut'
+}
+
+function causeOf({ kind }: EndReason): StreamCause | null {
+  if (kind === 'out-of-credit') return 'money'
+  return kind === 'cut' ? 'maximum' : null
+}
 
 export class StreamPipeline implements StreamSink, FlowControlListener, StreamWriterListener {
   readonly #context: RelayContext
@@ -35,6 +45,8 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
   #finalEvents: readonly Buffer[] | null = null
   /** The billed output tokens of a response whose upstream has ended it before it was paid for. */
   #unpaidTokens: number | null = null
+  /** The output tokens up to the event of which only a part is paid for; `null`: there is none. */
+  #cutUpTo: number | null = null
   /** How the upstream ended the response; `null`: it did not. */
   receivedEnd: EndReason | null = null
   isEnded = false
@@ -57,11 +69,13 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
     return this.#endReason.promise
   }
 
-  /** Drops what is not paid for. Returns the output tokens that were sent, or will be, or that are stored. */
+  /** Drops what is not paid for, and keeps the part of an event that is. Returns the output tokens that were sent, or will be, or that are stored. */
   cutAtPaid(): number {
     const { paidTokens } = this
-    this.#writer.dropAfter(paidTokens)
-    return this.#capture?.tokensPaidBy(paidTokens) ?? this.#writer.lastTokens ?? this.#writer.sentTokens
+    const sent = this.#writer.cutAfter(paidTokens)
+    const cut = this.#capture?.cutAfter(paidTokens) ?? sent
+    this.#cutUpTo = cut?.upTo ?? null
+    return cut?.delivered ?? this.#writer.lastTokens ?? this.#writer.sentTokens
   }
 
   /** Web searches and calls of tools that were seen and are paid for. */
@@ -80,8 +94,19 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
     return unpaid <= paidTokens ? Infinity : Math.floor((paidTokens * this.#receivedTokens) / unpaid)
   }
 
+  /** The output tokens of all events of which something is paid for. */
+  get #paidUpTo(): number {
+    return this.#cutUpTo ?? this.paidTokens
+  }
+
+  /** What was received and encoded; of a stream that is cut, less than what its upstream has written. */
   get #receivedTokens(): number {
-    return this.#stream?.meter.tokens ?? 0
+    return this.#stream?.encodedTokens ?? 0
+  }
+
+  /** What a caller of a stream that the relay has cut is charged. */
+  get deliveredTokens(): number {
+    return this.#receivedTokens
   }
 
   /** The web searches received so far, or the calls of the provider's tools, if those have a price. */
@@ -115,6 +140,10 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
     this.#onReceived({ kind: 'complete' })
   }
 
+  onCut(): void {
+    this.#onReceived({ kind: 'cut' })
+  }
+
   onError(error: UpstreamError): void {
     this.#onReceived({ kind: 'upstream-error', error })
   }
@@ -126,7 +155,8 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
     const stream = this.#stream
     const { paidTokens } = this.#flowControl
     const unsent = this.#isOnlyStored ? this.#receivedTokens : this.#writer.lastTokens
-    if (!stream || unsent === null || Math.max(unsent, stream.meter.usage?.output ?? 0) <= paidTokens) {
+    const billed = end.kind === 'cut' ? 0 : (stream?.meter.usage?.output ?? 0)
+    if (!stream || unsent === null || Math.max(unsent, billed) <= paidTokens) {
       this.end(end)
       return
     }
@@ -137,6 +167,7 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
 
   /** What must be paid for before all is sent: what is charged, and what an upstream wrote beyond the maximum. */
   #tokensToPay(end: EndReason, meter: UsageMeter): number {
+    if (end.kind === 'cut') return this.#receivedTokens
     const { usage, bound = usage, cause, images } = billFromStream(end, meter, this.#failover)
     const written = cause === 'provider' ? Math.min(usage.output, meter.tokens) : meter.tokens
     // The tokens of images are held by the call.
@@ -146,8 +177,7 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
   #endOncePaid(end: EndReason): void {
     const unsent = this.#isOnlyStored ? this.#receivedTokens : (this.#writer.lastTokens ?? -1)
     if (unsent <= this.paidTokens) this.end(end)
-    else if (this.#flowControl.isExhausted)
-      this.end(end.kind === 'complete' ? { kind: 'out-of-credit' } : end)
+    else if (this.#flowControl.isExhausted) this.end(isWhole(end) ? { kind: 'out-of-credit' } : end)
   }
 
   /** Ends the stream. Only the first reason counts. */
@@ -216,13 +246,14 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
   /** The response to store, with its final events but without the charge; null if it is too large. */
   captureResponse(endReason: EndReason, usage: Usage | null): Uint8Array | null {
     this.#finalEvents = this.#finalEventsFor(endReason, placeholderCharge, usage)
-    const tokens = endReason.kind === 'complete' ? Infinity : this.paidTokens
+    const tokens = isWhole(endReason) ? Infinity : this.paidTokens
     return this.#capture?.finish(tokens, this.#finalEvents, this.#context.headers) ?? null
   }
 
   /** Sends what is buffered and paid for of a settled response. `null`: all was sent; else resolves when it is. */
-  drain({ kind }: EndReason): Promise<void> | null {
-    if (kind !== 'complete') this.#writer.dropAfter(kind === 'store-unavailable' ? -1 : this.paidTokens)
+  drain(end: EndReason): Promise<void> | null {
+    const { kind } = end
+    if (!isWhole(end)) this.#writer.dropAfter(kind === 'store-unavailable' ? -1 : this.paidTokens)
     return this.#writer.drain()
   }
 
@@ -236,15 +267,15 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
 
   /** For an incomplete response: an error event, and nothing that marks it as complete. `usage` null: nothing is billed. */
   #finalEventsFor(endReason: EndReason, charge: bigint, usage: Usage | null): Buffer[] {
-    const isOutOfCredit = endReason.kind === 'out-of-credit'
-    if (usage === null || (endReason.kind !== 'complete' && !isOutOfCredit)) {
-      const sentTokens = endReason.kind === 'store-unavailable' ? this.#writer.sentTokens : this.paidTokens
+    const isEnded = isWhole(endReason) || endReason.kind === 'out-of-credit'
+    if (usage === null || !isEnded) {
+      const sentTokens = endReason.kind === 'store-unavailable' ? this.#writer.sentTokens : this.#paidUpTo
       return [this.#errorEvent(apiErrorForEnd(endReason), { sentTokens, usage })]
     }
     return (
       this.#stream?.encoder.finalEvents({
-        isOutOfCredit,
-        paidTokens: this.paidTokens,
+        cutBy: causeOf(endReason),
+        paidTokens: this.#paidUpTo,
         loweredMaximum: this.#failover.loweredMaximum,
         charge,
         usage,

@@ -2,6 +2,7 @@
  * Writes a stream to its caller: buffers events that may not be sent yet, applies back-pressure to the upstream if the
  * caller is slow, and sends keep-alive events while there is nothing to send.
  */
+import type { CutPosition } from './cut-text.ts'
 import { EventBuffer } from './event-buffer.ts'
 import type { RelayContext, RelayDeps } from '../request-context.ts'
 import type { ResponseWriter } from '../response-writer.ts'
@@ -91,6 +92,11 @@ export class StreamWriter {
   /** Drops buffered events after this many tokens. */
   dropAfter(tokens: number): void {
     this.#buffer.dropAfter(tokens)
+  }
+
+  /** As `dropAfter`, but keeps the part of an event that is within; `null`: there is none. */
+  cutAfter(tokens: number): CutPosition | null {
+    return this.#buffer.cutAfter(tokens, this.sentTokens)
   }
 
   /** Sends what is buffered. `null`: all was sent, or the caller has disconnected; else resolves at that time. */

@@ -3,8 +3,10 @@
  * upstream may still take over. The first one commits the stream: from then on its events go to the caller. Events that
  * pass through may commit it earlier (`StreamEncoder.hasStarted`).
  */
+import type { Json } from '../../providers/json-fields.ts'
+import { billingLimitsOf } from '../../providers/billing-limits.ts'
 import { parseBoundedJson } from '../../lib/json/bounded-json.ts'
-import { SseParser, SseEventTooLargeError } from '../../lib/sse/sse-parser.ts'
+import { encodeSseEvent, SseParser, SseEventTooLargeError } from '../../lib/sse/sse-parser.ts'
 import type { SseEvent } from '../../lib/sse/sse-event.ts'
 import type {
   Chunk,
@@ -21,13 +23,16 @@ import { encodeBuffered, type BufferedResponse } from '../routing/buffered-respo
 import { identityIn } from '../routing/served-response.ts'
 import { ChunkTemplate } from './chunk-template.ts'
 import { ModelRenaming, renameModelIn } from './model-renaming.ts'
-import { emptyFacts, UsageMeter, type ChunkFacts } from './usage-meter.ts'
+import { cutText } from './cut-text.ts'
+import { emptyFacts, textFacts, UsageMeter, type ChunkFacts } from './usage-meter.ts'
 
 export interface StreamSink {
   /** The bytes to send for an event, valid only during the call, and the output tokens up to and including it. */
   onChunk(bytes: Buffer | null, totalTokens: number): void
   /** The stream is complete. */
   onComplete(): void
+  /** It was cut, since its upstream ignores the maximum. */
+  onCut(): void
   /** The stream ended early, or with an error. */
   onError(error: UpstreamError): void
 }
@@ -42,8 +47,16 @@ interface PendingEvent {
   readonly totalTokens: number
 }
 
-/** How a stream ended: complete, or with an error. */
-type StreamEnd = 'complete' | UpstreamError
+/** How a stream ended: complete, cut at the maximum that its upstream ignores, or with an error. */
+type StreamEnd = 'complete' | 'cut' | UpstreamError
+
+/** The output tokens that count for the maximum, by the relay's count. */
+function countForMaximum(meter: UsageMeter, { provider }: AttemptCall): number {
+  const { tokensWithoutRuns } = meter
+  return billingLimitsOf(provider.name).excludesReasoning
+    ? tokensWithoutRuns - meter.reasoningWithoutRuns
+    : tokensWithoutRuns
+}
 
 const doneMarker = '[DONE]'
 const openBrace = 0x7b
@@ -62,6 +75,14 @@ export class UpstreamStream {
   readonly #credential: string
   readonly #listener: StreamListener
   readonly #maxPendingBytes: number
+  readonly #call: AttemptCall
+  /** It is cut after this many output tokens. */
+  #maxTokens: number
+  /** Whether `#maxTokens` includes what an honest stream may have in addition. */
+  #hasExtra = false
+  /** The output tokens of the events that were encoded, and the part of them that counts for the cut. */
+  encodedTokens = 0
+  #countedTokens = 0
   #pending: PendingEvent[] = []
   #pendingBytes = 0
   #sink: StreamSink | null = null
@@ -76,6 +97,8 @@ export class UpstreamStream {
   constructor(call: AttemptCall, maxEventBytes: number, listener: StreamListener) {
     const { translation } = call.provider
     this.encoder = call.body.streamEncoder(this.meter, call)
+    this.#call = call
+    this.#maxTokens = this.isCollected ? Infinity : (call.maxStreamTokens ?? Infinity)
     this.#isPassthrough = call.body.isPassthrough
     this.#returnedModel = call.returnedModel ?? null
     this.#renaming =
@@ -162,7 +185,11 @@ export class UpstreamStream {
     }
     const only = event.isPlain && this.#template?.read(event.source, event.dataStart, event.dataEnd)
     if (typeof only === 'string') {
-      this.#encode(null, this.meter.readText(only), this.#renaming?.rename(event) ?? event)
+      this.#encode(
+        null,
+        this.meter.readText(only, this.#template?.field ?? ''),
+        this.#renaming?.rename(event) ?? event,
+      )
       return
     }
     const { text } = event
@@ -217,7 +244,13 @@ export class UpstreamStream {
   }
 
   #encode(chunk: unknown, facts: ChunkFacts, event: SseEvent | null): void {
+    if (this.#maxTokens !== Infinity && this.#isPastMaximum()) return this.#cut(chunk, event)
+    this.encodedTokens = this.meter.tokens
     this.#emit(this.encoder.encode(chunk, facts, event))
+    this.#commitBy(facts)
+  }
+
+  #commitBy(facts: ChunkFacts): void {
     if (!this.hasContent && (facts.hasContent || facts.hasFinish)) {
       this.hasContent = true
       this.#listener.onContent()
@@ -228,8 +261,46 @@ export class UpstreamStream {
     }
   }
 
+  #isPastMaximum(): boolean {
+    const counted = countForMaximum(this.meter, this.#call)
+    if (counted <= this.#maxTokens) {
+      this.#countedTokens = counted
+      return false
+    }
+    if (!this.#hasExtra) {
+      this.#hasExtra = true
+      this.#maxTokens += this.#call.extraOutput?.() ?? 0
+    }
+    return counted > this.#maxTokens
+  }
+
+  /** Ends the response within the event that exceeds the maximum: the part of its text that does not is sent. */
+  #cut(chunk: unknown, event: SseEvent | null): void {
+    const json = chunk ?? (event && parseBoundedJson(event.text))
+    const left = this.#maxTokens - this.#countedTokens
+    const part = cutText(json, ({ tokensWithoutRuns }) => tokensWithoutRuns <= left)
+    if (part) {
+      this.encodedTokens += part.tokens
+      this.#encodePart(part.event, event)
+    }
+    this.#commitBy(textFacts)
+    this.meter.finishReason = 'length'
+    this.#finish('cut')
+  }
+
+  /** `whole`: the event as it was received, if it passes through. */
+  #encodePart(part: Json, whole: SseEvent | null): void {
+    if (whole === null) return this.#emit(this.encoder.encode(part, textFacts, null))
+    const bytes = encodeSseEvent(JSON.stringify(part), whole.name === '' ? undefined : whole.name)
+    const parser = new SseParser(
+      (event) => this.#emit(this.encoder.encode(part, textFacts, event)),
+      bytes.length,
+    )
+    parser.push(bytes)
+  }
+
   #emit(bytes: Buffer | null): void {
-    const totalTokens = this.meter.tokens
+    const totalTokens = this.encodedTokens
     if (this.#sink) {
       this.#sink.onChunk(bytes, totalTokens)
       return
@@ -253,6 +324,7 @@ export class UpstreamStream {
   #reportEnd(): void {
     if (!this.#sink || this.end === null) return
     if (this.end === 'complete') this.#sink.onComplete()
+    else if (this.end === 'cut') this.#sink.onCut()
     else this.#sink.onError(this.end)
   }
 }

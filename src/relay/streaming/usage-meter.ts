@@ -28,7 +28,7 @@ export const emptyFacts: ChunkFacts = {
   error: undefined,
 }
 
-const textFacts: ChunkFacts = { ...emptyFacts, hasContent: true }
+export const textFacts: ChunkFacts = { ...emptyFacts, hasContent: true }
 
 /** Characters of `encrypted_content` for a token, as OpenAI's responses have them. */
 const encryptedPerToken = 12
@@ -41,22 +41,30 @@ const structuralFields = new Set(['role', 'id', 'type', 'object', 'format', 'ind
 /** They repeat the reasoning in the shape in which it can be sent back, and name pages that the text cites. */
 const uncountedFields = new Set(['reasoning_details', 'annotations'])
 
+const reasoningFields = new Set(['reasoning_content', 'reasoning'])
+
+interface OutputCounts {
+  readonly all: TokenCounter
+  readonly reasoning: TokenCounter
+}
+
 /** Counts every text that the model wrote in a delta; true if there was any, or a tool call started. */
-function countOutput(count: TokenCounter, value: unknown, key: string): boolean {
+function countOutput(counts: OutputCounts, value: unknown, key: string): boolean {
   if (typeof value === 'string') {
     if (value === '' || structuralFields.has(key)) return false
-    count.add(value)
+    counts.all.add(value)
+    if (reasoningFields.has(key)) counts.reasoning.add(value)
     return true
   }
   if (Array.isArray(value)) {
     let found = false
-    for (const each of value) if (countOutput(count, each, key)) found = true
+    for (const each of value) if (countOutput(counts, each, key)) found = true
     return found
   }
   if (!isObject(value)) return false
   let found = false
   for (const name in value) {
-    if (!uncountedFields.has(name) && countOutput(count, value[name], name)) found = true
+    if (!uncountedFields.has(name) && countOutput(counts, value[name], name)) found = true
   }
   return found
 }
@@ -99,7 +107,7 @@ function listsPages({ web_search: pages, search_info: info }: Json): boolean {
 const noCalls: readonly ToolCall[] = []
 
 export class UsageMeter {
-  readonly #count = new TokenCounter()
+  readonly #counts: OutputCounts = { all: new TokenCounter(), reasoning: new TokenCounter() }
   /** The last usage that the provider reported. */
   usage: TokenUsage | null = null
   /** The calls of web searches that are seen; at least 1 if pages are cited, which may be all that shows a search. */
@@ -116,7 +124,17 @@ export class UsageMeter {
 
   /** Output tokens so far, by the estimate rule. */
   get tokens(): number {
-    return this.#count.tokens
+    return this.#counts.all.tokens
+  }
+
+  /** As `tokens`, but 64 characters of a run are one: what says whether a response exceeds a maximum. */
+  get tokensWithoutRuns(): number {
+    return this.#counts.all.tokensWithoutRuns
+  }
+
+  /** The part of `tokensWithoutRuns` that is reasoning. */
+  get reasoningWithoutRuns(): number {
+    return this.#counts.reasoning.tokensWithoutRuns
   }
 
   /** Reads a chunk, or a complete response, whose choices have a `message` instead of a `delta`. */
@@ -130,7 +148,7 @@ export class UsageMeter {
       for (const choice of choices) {
         if (!isObject(choice)) continue
         const written = choice['delta'] ?? choice['message'] ?? choice['text']
-        if (written !== undefined && countOutput(this.#count, written, 'text')) hasContent = true
+        if (written !== undefined && countOutput(this.#counts, written, 'text')) hasContent = true
         if (isObject(written)) {
           this.#countSearches(written)
           if (this.#countEncrypted(written)) hasContent = true
@@ -155,10 +173,11 @@ export class UsageMeter {
     }
   }
 
-  /** As `read`, for a chunk that differs from an earlier one only in the one text of its delta. */
-  readText(text: string): ChunkFacts {
+  /** As `read`, for a chunk that differs from an earlier one only in the one text of its delta, in this field. */
+  readText(text: string, field: string): ChunkFacts {
     if (text === '') return emptyFacts
-    this.#count.add(text)
+    this.#counts.all.add(text)
+    if (reasoningFields.has(field)) this.#counts.reasoning.add(text)
     return textFacts
   }
 
@@ -169,7 +188,7 @@ export class UsageMeter {
       .filter(({ format }) => format === responsesFormat)
       .map(({ signature }) => (typeof signature === 'string' ? signature.length : 0))
     const length = encrypted.reduce((sum, each) => sum + each, 0)
-    this.#count.addTokens(Math.ceil(length / encryptedPerToken))
+    this.#counts.all.addTokens(Math.ceil(length / encryptedPerToken))
     return length > 0
   }
 

@@ -8,6 +8,10 @@ import { providerFor } from '../../providers/openai/spoken-apis.ts'
 import { findProvider } from '../../providers/registry.ts'
 import type { AttemptDeps } from '../request-context.ts'
 import { encodingFor } from '../request/collected-encoding.ts'
+import type { CallerRequest } from '../request/caller-format.ts'
+import { observedMaximum } from '../observed-maximum.ts'
+import type { UpstreamQuirks } from '../routing/rejected-fields.ts'
+import type { UsageMeter } from '../streaming/usage-meter.ts'
 import { readChatRequest } from '../request/request-body.ts'
 import { singleCall, type AttemptCall } from '../routing/attempt-call.ts'
 import type { AttemptResult } from '../routing/attempt-result.ts'
@@ -25,7 +29,13 @@ function findUpstream(catalog: Catalog, id: string): { upstream: LiveUpstream; p
   return { upstream, provider }
 }
 
-const testMessages = { messages: [{ role: 'user', content: 'Answer with OK.' }], max_tokens: 16 }
+const checkRequest = { messages: [{ role: 'user', content: 'Answer with OK.' }], max_tokens: 16 }
+/** The response is longer than the maximum, so that it shows whether the route obeys. The relay chooses between its names. */
+const testRequest = {
+  messages: [{ role: 'user', content: 'Write the numbers from one to fifty in words.' }],
+  max_tokens: 16,
+  max_completion_tokens: 16,
+}
 
 function modelOfAnyRoute(catalog: Catalog, upstreamId: string): string | null {
   for (const model of catalog.listed()) {
@@ -39,7 +49,7 @@ function modelOfAnyRoute(catalog: Catalog, upstreamId: string): string | null {
 /** `model`: in the upstream's naming; `null`: that of any route to it, or, if there is none, a request for its list of models. */
 export async function testUpstream(
   catalog: Catalog,
-  context: AttemptDeps,
+  context: TestContext,
   upstreamId: string,
   model: string | null,
 ): Promise<TestCallResult> {
@@ -57,10 +67,35 @@ export async function testUpstream(
     })
   }
   const { credential } = upstream
-  const { attempt, result } = await runTestCall(context, { upstream, provider, credential, model: name })
+  const call = { upstream, provider, credential, model: name, isLong: true }
+  const { attempt, result, request } = await runTestCall(context, call)
   const ok = result.kind === 'buffered'
+  if (ok) observeTest(context, { upstream, model: name, request, meter: result.meter })
   const message = result.kind === 'error' ? result.error.message : 'The upstream responded.'
   return { ok, status: attempt.status, durationMs: attempt.ageMs, message }
+}
+
+/** The test shows whether the upstream's routes to the model obey a maximum. */
+function observeTest({ quirks, now }: TestContext, { upstream, model, request, meter }: TestedRoute): void {
+  const served = { request, route: { upstream, upstreamModel: model }, loweredMaximum: null }
+  const state = observedMaximum(meter, { ...served, servedModel: testedModel })
+  if (state === null) return
+  quirks?.observeMaximum({ upstream_id: upstream.id, upstream_model: model, field: null, state, at: now() })
+}
+
+/** The request has a maximum of its own. */
+const testedModel = { contextTokens: Infinity, maxOutputTokens: null }
+
+interface TestedRoute {
+  readonly upstream: LiveUpstream
+  readonly model: string
+  readonly request: CallerRequest
+  readonly meter: UsageMeter
+}
+
+export interface TestContext extends AttemptDeps {
+  /** Absent: no relay runs that could learn from the test. */
+  readonly quirks?: Pick<UpstreamQuirks, 'observeMaximum'>
 }
 
 export interface TestCallOptions extends Pick<AttemptCall, 'provider' | 'credential' | 'model'> {
@@ -69,6 +104,14 @@ export interface TestCallOptions extends Pick<AttemptCall, 'provider' | 'credent
   readonly maxDurationMs?: number
   /** As of `providerFor`. */
   readonly rejectsChat?: boolean
+  /** Requests a text that is longer than the maximum, instead of one word. */
+  readonly isLong?: boolean
+}
+
+interface TestCall {
+  readonly attempt: UpstreamAttempt
+  readonly result: AttemptResult
+  readonly request: CallerRequest
 }
 
 /**
@@ -79,21 +122,26 @@ export async function runTestCall(
   context: AttemptDeps,
   options: TestCallOptions,
   onSend?: (attempt: UpstreamAttempt) => void,
-): Promise<{ readonly attempt: UpstreamAttempt; readonly result: AttemptResult }> {
-  const { provider, upstream, rejectsChat } = options
-  const attempt = sendTestCall(context, options)
+): Promise<TestCall> {
+  const { provider, upstream, rejectsChat, model, isLong } = options
+  const body = isLong ? testRequest : checkRequest
+  const request = readChatRequest(Buffer.from(JSON.stringify({ model, ...body })))
+  const attempt = sendTestCall(context, options, request)
   onSend?.(attempt)
   const result = await attempt.result
   const { settings } = upstream
   const isOther = result.kind === 'error' && chatRejection(result.error, { provider, settings }) !== null
-  if (rejectsChat || !isOther) return { attempt, result }
+  if (rejectsChat || !isOther) return { attempt, result, request }
   return runTestCall(context, { ...options, rejectsChat: true }, onSend)
 }
 
-function sendTestCall(context: AttemptDeps, options: TestCallOptions): UpstreamAttempt {
+function sendTestCall(
+  context: AttemptDeps,
+  options: TestCallOptions,
+  request: CallerRequest,
+): UpstreamAttempt {
   const { upstream, credential, model, maxDurationMs = Infinity, rejectsChat } = options
   const provider = providerFor(upstream, model, undefined, rejectsChat) ?? options.provider
-  const request = readChatRequest(Buffer.from(JSON.stringify({ model, ...testMessages })))
   const { settings } = upstream
   const body = encodingFor(request, provider, { settings, maximumTokens: null })
   const call = { provider, body, model, credential, nowMs: context.now() }

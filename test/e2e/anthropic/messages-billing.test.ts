@@ -59,7 +59,7 @@ describe('Messages API billing', () => {
     })
   }
 
-  test('First chunk above the balance – ends as a message without content', async () => {
+  test('A first chunk above the balance is delivered as far as it is paid', async () => {
     const account = await server.account({ balance: '¥0.001' })
     const delta = { role: 'assistant', content: 'x'.repeat(4000) }
     const chunk = JSON.stringify({ id: 'one', choices: [{ index: 0, delta, finish_reason: null }] })
@@ -70,7 +70,11 @@ describe('Messages API billing', () => {
       ).text(),
     )
     const message = assembleMessage(events)
-    assert.deepEqual([message.content, message['stop_reason']], [[], 'max_tokens'])
+    const [{ text = '' } = {}, ...others] = message.content as { text?: string }[]
+    assert.ok(text.length > 64 && text.length < 1000, String(text.length))
+    assert.deepEqual([others, message['stop_reason']], [[], 'max_tokens'])
+    const [record] = await account.requests()
+    assert.equal(record?.completion_tokens, Math.ceil(text.length / 4))
   })
 
   for (const model of ['claude', 'openai']) {

@@ -32,7 +32,7 @@ const cases: Case[] = [
   [{ prompt_tokens: 10, completion_tokens: 7, num_search_queries: 3 }, 10, 7],
   [{ prompt_tokens: 1e300, completion_tokens: 3, prompt_tokens_details: { cached_tokens: 0 } }, 'bound', 3],
 ]
-/** Not readable: the relay's own estimate is charged, at most the asked maximum. */
+/** Not readable: the relay's own estimate is charged, at most the asked maximum at which the upstream says it ended. */
 const unreadable: Record<string, unknown>[] = [
   { prompt_tokens: -5, completion_tokens: 99_999 },
   { prompt_tokens: '99999', completion_tokens: '99999' },
@@ -70,7 +70,7 @@ describe('False invoices', () => {
       }
       for (const raw of unreadable) {
         const account = await server.account({ balance: '¥1' })
-        upstream.next(respondWith('word '.repeat(200), { raw }))
+        upstream.next(respondWith('word '.repeat(200), { raw }, { finish: 'length' }))
         const response = await account.post({ ...body, stream })
         await response.text()
         const record = await waitForRecord(account, response)

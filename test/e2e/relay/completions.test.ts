@@ -13,7 +13,7 @@ import type { Exchange, Script } from '../../support/upstream/exchange.ts'
 import { neverRespond, pauseAfter } from '../../support/upstream/fault-injection.ts'
 import { respondWith, respondWithEvents, respondWithJson } from '../../support/upstream/scripted-responses.ts'
 
-const server = await sharedTestServer()
+const server = await sharedTestServer({ env: { FREE_ABORTS_PER_HOUR: '1000' } })
 const usage = { prompt_tokens: 14, completion_tokens: 3, total_tokens: 17 }
 
 function completionOf(fields: object): object {

@@ -248,7 +248,7 @@ describe('Models of the Responses API alone', () => {
     assert.equal((await server.verify()).ok, true)
   })
 
-  test('Maximum below the API’s minimum – is raised, and not charged beyond what was asked', async () => {
+  test('A maximum below the API’s minimum is raised, held and charged', async () => {
     const counted = { input_tokens: 20, output_tokens: 16, total_tokens: 36 }
     const incomplete = { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }
     native.next(respondWithJson(200, { id: 'r', ...incomplete, output: [], usage: counted }))
@@ -256,8 +256,8 @@ describe('Models of the Responses API alone', () => {
     assert.equal(native.requests.at(-1)?.json['max_output_tokens'], 16)
     assert.partialDeepStrictEqual(await response.json(), { choices: [{ finish_reason: 'length' }] })
     const record = await waitForRecord(alice, response)
-    // 20 input and 4 output tokens.
-    assert.equal(record.cost, '0.000072')
+    // 20 input and 16 output tokens.
+    assert.deepEqual([record.cost, record.clamped], ['0.000168', false])
   })
 
   test('Deep research – searches with the search of chat, at its price', async () => {

@@ -80,6 +80,14 @@ describe('Maximum of a route', () => {
     await isState('obeyed')
   })
 
+  test('A test of the upstream shows whether it obeys', async () => {
+    const { isState, upstream } = await createRoute('tested')
+    upstream.next(respondWith('One two three', { input: 1, output: 16 }, { finish: 'length' }))
+    await server.admin('POST', `/upstreams/${upstream.id}/test`, { model: 'tested' })
+    assert.partialDeepStrictEqual(upstream.requests.at(-1)?.json, { max_tokens: 16 })
+    await isState('obeyed')
+  })
+
   test('another address or provider of the upstream – forgets what was seen', async () => {
     const { isState, send, upstream } = await createRoute('moved')
     await send({ max_tokens: 10 }, 10)

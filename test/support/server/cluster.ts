@@ -12,12 +12,15 @@ import { sendConcurrently } from '../client/parallel-requests.ts'
 import { Account, chatRequest } from './account.ts'
 import { TestServer, type RegisteredUpstream } from './test-server.ts'
 import { startRelay, type RelayProcess } from './relay-process.ts'
+import { waitFor } from '../upstream/fault-injection.ts'
 import { respondWith } from '../upstream/scripted-responses.ts'
 import type { ScriptedUpstream } from '../upstream/scripted-upstream.ts'
 
 const defaultTimeoutMs = 60_000
 /** Per 1,000 tokens, in yuan. */
 export const modelPrices: [string, string] = ['0.002', '0.008']
+/** A request holds at least 1,024 tokens on a route that was not seen to obey the maximum. */
+const minUnseenHold = 0.008
 
 export interface Cluster {
   readonly server: TestServer
@@ -180,7 +183,7 @@ export async function waitUntilApplied(cluster: Cluster, model = 'm'): Promise<v
     await waitUntilServed(cluster, (await account.newKey()).secret, model)
 }
 
-/** Shows every node that the model's route obeys a maximum: each knows at once what it has seen itself. */
+/** Shows one node that the model’s route obeys a maximum, and waits until all nodes know. */
 export async function showObedience(
   cluster: Cluster,
   model: string,
@@ -189,11 +192,31 @@ export async function showObedience(
   const { server, nodes } = cluster
   const account = await server.account({ balance: '1' })
   await waitUntilServed(cluster, account.key.secret, model)
+  upstream.next(respondWith('Hi', { input: 1, output: 16 }, { finish: 'length' }))
+  const body = chatRequest(model, { max_tokens: 16 })
+  const [outcome] = await sendConcurrently(account, server.url, body, 1)
+  assert.equal(outcome?.status, 200)
   for (const { url } of nodes) {
-    upstream.next(respondWith('Hi', { input: 1, output: 16 }, { finish: 'length' }))
-    const [outcome] = await sendConcurrently(account, url, chatRequest(model, { max_tokens: 16 }), 1)
-    assert.equal(outcome?.status, 200)
+    // Until the node knows, the request holds at least 1,024 tokens.
+    await waitUntil(async () => Number(await heldBy(account, url, { body, upstream })) < minUnseenHold)
   }
+}
+
+/** What a request at this node holds while its upstream responds. */
+async function heldBy(
+  account: Account,
+  url: string,
+  { body, upstream }: { readonly body: object; readonly upstream: ScriptedUpstream },
+): Promise<string> {
+  const resume = Promise.withResolvers<void>()
+  const before = upstream.requests.length
+  upstream.next(waitFor(resume.promise, respondWith('Hi', { input: 1, output: 1 })))
+  const pending = sendConcurrently(account, url, body, 1)
+  await waitUntil(async () => upstream.requests.length > before)
+  const held = await account.held()
+  resume.resolve()
+  await pending
+  return held
 }
 
 /** Whether the node holds the lease of the cluster's leader. */
