@@ -6,6 +6,7 @@ import { ownerAt } from './caps.ts'
 import { assertMoneyConserved, noCaps, nanoPrice, streamHold, TestLedger, usageOf } from './ledger.fixture.ts'
 import { dateOf, dayEndOf, monthEndOf } from './periods.ts'
 import * as ledger from './operations.ts'
+import { emptyOwner } from './state.ts'
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
@@ -13,6 +14,18 @@ const day = (number: number) => ({
   at: number * dayMs + 1,
   dayEnd: (number + 1) * dayMs,
   monthEnd: 40 * dayMs,
+})
+
+describe('ended periods', () => {
+  const owner = { ...emptyOwner(), dayEnd: dayMs, monthEnd: 31 * dayMs, daySpent: 7n, dayHeld: 5n }
+  Object.assign(owner, { dayRequests: 3, monthSpent: 9n, monthHeld: 5n })
+  const dayEmpty = { ...owner, daySpent: 0n, dayHeld: 0n, dayRequests: 0 }
+
+  test('A period counts as empty from its end on, and not before', () => {
+    assert.deepEqual(ownerAt(owner, dayMs - 1), owner)
+    assert.deepEqual(ownerAt(owner, dayMs), dayEmpty)
+    assert.deepEqual(ownerAt(owner, 31 * dayMs), { ...dayEmpty, monthSpent: 0n, monthHeld: 0n })
+  })
 })
 
 describe('spend caps', () => {
