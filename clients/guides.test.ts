@@ -1,3 +1,4 @@
+// @drives a client
 /**
  * The guides in docs/clients/: their tested versions are those of the lock files, or they say when they were checked
  * against what; and the index lists all of them.

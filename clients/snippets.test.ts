@@ -1,4 +1,5 @@
 // @suite all – runs the documentation's blocks of code
+// @drives a client
 /**
  * Runs the blocks of code tagged `run` of all pages but those of clients, which the clients' own tests run. On a page
  * that starts the relay, such as the READMEs, they use the demonstration that its first block starts; on any other, a

@@ -1,4 +1,5 @@
 // @suite all – runs a client
+// @drives a client
 /** Runs the end-to-end test of the AI SDK (end-to-end.ts) if it is installed. */
 import { existsSync } from 'node:fs'
 import { describe, test } from 'node:test'

@@ -1,4 +1,5 @@
 // @suite all – runs an official client
+// @drives a client
 /** Anthropic's official client for TypeScript, in two generations. */
 import { anthropicScenarios } from '../anthropic-scenarios.ts'
 import { nodeClient, testClient } from '../client-program.ts'

@@ -1,4 +1,5 @@
 // @suite all – runs an official client
+// @drives a client
 /** Anthropic's official client for Python, in two generations. */
 import { anthropicScenarios } from '../anthropic-scenarios.ts'
 import { pythonClient, testClient } from '../client-program.ts'

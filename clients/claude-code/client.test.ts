@@ -1,4 +1,5 @@
 // @suite all – runs an agent
+// @drives a client
 /**
  * Claude Code, unchanged, without a terminal: its settings, tools and conversations are in a temporary folder, and it
  * may reach nothing but the relay. It is started from the package of its platform: the script that would install it

@@ -1,4 +1,5 @@
 // @suite all – runs an agent
+// @drives a client
 /**
  * Codex, unchanged, without a terminal, with the file of its guide: its settings, commands and sessions are in a temporary
  * folder, and it may reach nothing but the relay. Against upstreams of each kind: one that speaks the Responses API, and

@@ -1,4 +1,5 @@
 // @suite all – runs a client
+// @drives a client
 /** LangChain for Python, unchanged: runs test_standard.py, its own standard tests among them. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'

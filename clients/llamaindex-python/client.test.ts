@@ -1,4 +1,5 @@
 // @suite all – runs a client
+// @drives a client
 /** LlamaIndex for Python: its embeddings. */
 import assert from 'node:assert/strict'
 

@@ -1,4 +1,5 @@
 // @suite all – runs an official client and a browser
+// @drives a browser
 /** A customer's first day with the official client for Node (customers-day.ts), where it and a browser are installed. */
 import { existsSync } from 'node:fs'
 import { describe, test } from 'node:test'

@@ -1,4 +1,5 @@
 // @suite all – runs an official client
+// @drives a client
 /** OpenAI's official client for Python, in two generations. */
 import { pythonClient, testClient } from '../client-program.ts'
 import { openaiScenarios } from '../openai-scenarios.ts'

@@ -1,3 +1,4 @@
+// @drives a browser
 /**
  * A picture of every page and dialog of the console, in both languages and themes, on desktop and phone. They are saved
  * in PICTURES=folder, otherwise in a temporary folder; somebody has to look at them.

@@ -1,5 +1,6 @@
 // @backend sqlite – the console is the same on both
 // @suite all – runs a browser
+// @drives a browser
 /** What axe does not count as serious, or checks only on request: targets, headings and landmarks of the console. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -1,5 +1,6 @@
 // @backend sqlite – the console is the same on both
 // @suite all – runs a browser
+// @drives a browser
 /** Announcements in a browser: their readers dismiss them, operators edit and delete them. */
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'

@@ -1,5 +1,6 @@
 // @backend sqlite – the console is the same on both
 // @suite all – runs a browser
+// @drives a browser
 /** What needs attention: on the operator's dashboard and on the customer's overview. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

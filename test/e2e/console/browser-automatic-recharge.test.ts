@@ -1,5 +1,6 @@
 // @backend sqlite – the console is the same on both
 // @suite all – runs a browser
+// @drives a browser
 /** Automatic recharge in a browser: consent, a card that is declined and then works, and the operator’s switch. */
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'

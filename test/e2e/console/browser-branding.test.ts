@@ -1,5 +1,6 @@
 // @backend sqlite – the console is the same on both
 // @suite all – runs a browser
+// @drives a browser
 /** The branding in a browser: operators set it, and visitors see it in the console and on the public pages. */
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'

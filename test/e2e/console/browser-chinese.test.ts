@@ -1,5 +1,6 @@
 // @backend sqlite – the console is the same on both
 // @suite all – runs a browser
+// @drives a browser
 /** The Chinese console has no English sentences: with automatic incidents, paused upstreams, failures and form errors. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'

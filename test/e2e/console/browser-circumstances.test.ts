@@ -1,5 +1,6 @@
 // @backend sqlite – the console is the same on both
 // @suite all – runs a browser
+// @drives a browser
 /** The console in circumstances: an outage, plain HTTP under another name, a distant time zone, paper. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

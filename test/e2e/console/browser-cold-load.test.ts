@@ -1,5 +1,6 @@
 // @backend sqlite – the console is the same on both
 // @suite all – runs a browser
+// @drives a browser
 /** How a page appears in a browser that has to load its script first. */
 import { describe, test } from 'node:test'
 import { openBrowser, browserSkipReason, sharedBrowserServer } from '../../support/console/browser.ts'

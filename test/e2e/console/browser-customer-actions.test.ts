@@ -1,5 +1,6 @@
 // @backend sqlite – the console is the same on both
 // @suite all – runs a browser
+// @drives a browser
 /** Actions on accounts, users and API keys: their figures in the confirmation, and their undo. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

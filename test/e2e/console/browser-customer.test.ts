@@ -1,5 +1,6 @@
 // @backend both (cluster in long runs)
 // @suite all – runs a browser
+// @drives a browser
 /** Customer pages in a browser: the playground, accessibility and clipped texts. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -1,4 +1,5 @@
 // @backend both (cluster in long runs)
+// @drives a browser
 /** A new customer in a browser: the browser tests of the short suite. */
 import { describe, test } from 'node:test'
 import { openBrowser, browserSkipReason, sharedBrowserServer } from '../../support/console/browser.ts'

@@ -1,5 +1,6 @@
 // @backend sqlite – the console is the same on both
 // @suite all – runs a browser
+// @drives a browser
 /** Prices of images by quality and size: as an operator enters them, on the bill, and as customers see them. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

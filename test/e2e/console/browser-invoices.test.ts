@@ -1,5 +1,6 @@
 // @backend sqlite – the console is the same on both
 // @suite all – runs a browser
+// @drives a browser
 /** Receipts and invoices in a browser: a payment is invoiced, issued, downloaded, printed; its refund waits. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'

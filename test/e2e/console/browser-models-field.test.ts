@@ -1,5 +1,6 @@
 // @backend sqlite – the console is the same on both
 // @suite all – runs a browser
+// @drives a browser
 /** Forms that pick models: from the existing ones, keeping the names that exist no longer. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -1,5 +1,6 @@
 // @backend sqlite – the sums are the same on both; reports.test.ts compares them
 // @suite all – runs a browser
+// @drives a browser
 /** One number, one source: balance, spend, requests and success rate are equal on all pages that show them. */
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'

@@ -1,5 +1,6 @@
 // @backend both (cluster in long runs)
 // @suite all – runs a browser
+// @drives a browser
 /** Operator tasks in a browser: backups, notification channels, credentials, refunds, the traffic flow. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'

@@ -1,5 +1,6 @@
 // @backend both (cluster in long runs)
 // @suite all – runs a browser
+// @drives a browser
 /** An operator finds accounts and requests by what people know them by, and reads exact times. */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'

@@ -1,5 +1,6 @@
 // @backend both (cluster in long runs)
 // @suite all – runs a browser
+// @drives a browser
 /** An operator in a browser: from the printed set-up link to the audit log. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -1,5 +1,6 @@
 // @backend both (cluster in long runs)
 // @suite all – runs a browser
+// @drives a browser
 /** Every page of the console without content: empty, loading, or after an error. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

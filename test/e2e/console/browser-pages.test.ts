@@ -1,5 +1,6 @@
 // @backend both (cluster in long runs)
 // @suite all – runs a browser
+// @drives a browser
 /** Every page of the console with content, in both languages and themes, on desktop and phone. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'

@@ -1,5 +1,6 @@
 // @backend sqlite – the console is the same on both
 // @suite all – runs a browser
+// @drives a browser
 /** The operator's pages of payments: promotions, rates, bank lists, searches, revenue; on desktop and phone, in both languages. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'

@@ -1,5 +1,6 @@
 // @backend sqlite – the console is the same on both
 // @suite all – runs a browser
+// @drives a browser
 /** Recharges in a browser, by each kind of method: begin, pay, see the balance; leave and come back; cancel; refund. */
 import assert from 'node:assert/strict'
 import { after, describe, test, type TestContext } from 'node:test'

@@ -1,5 +1,6 @@
 // @backend sqlite – the console is the same on both
 // @suite all – runs a browser
+// @drives a browser
 /** Routes whose circuit is open, in the list of upstreams and on the pages of models. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

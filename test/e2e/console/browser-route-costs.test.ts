@@ -1,5 +1,6 @@
 // @backend sqlite – the console is the same on both
 // @suite all – runs a browser
+// @drives a browser
 /** Costs of routes: what is unknown is shown as such, and an entered cost shows margins. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

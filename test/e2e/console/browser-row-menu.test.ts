@@ -1,5 +1,6 @@
 // @backend sqlite – the console is the same on both
 // @suite all – runs a browser
+// @drives a browser
 /** Tables of the console: the menu of a row, the click on a row, and how actions are undone. */
 import assert from 'node:assert/strict'
 import { before, describe, test, type TestContext } from 'node:test'

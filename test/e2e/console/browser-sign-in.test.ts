@@ -1,5 +1,6 @@
 // @backend both (cluster in long runs)
 // @suite all – runs a browser
+// @drives a browser
 /** Sign-in in a browser: passkeys, authenticator apps, e-mail links, sessions and impersonation. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -1,5 +1,6 @@
 // @backend sqlite – the console is the same on both
 // @suite all – runs a browser
+// @drives a browser
 /** Forms keep what they do not show: each is saved unchanged and with one change, and nothing else of its object changes. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -1,5 +1,6 @@
 // @backend both (cluster in long runs)
 // @suite all – runs a browser
+// @drives a browser
 /** What models can do beside chat, and what requests use beside text tokens, in the console. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'

@@ -1,5 +1,6 @@
 // @backend sqlite – the console is the same on both
 // @suite all – runs a browser
+// @drives a browser
 /** WeChat Pay in a browser: pay and get the money back; a QR code that expires, and is paid all the same. */
 import assert from 'node:assert/strict'
 import { after, describe, test, type TestContext } from 'node:test'

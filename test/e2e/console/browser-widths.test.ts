@@ -1,5 +1,6 @@
 // @backend both (cluster in long runs)
 // @suite all – runs a browser
+// @drives a browser
 /** Every page of the console with large amounts and long names, from a phone's width to a large screen's. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'

@@ -1,5 +1,6 @@
 // @backend both (cluster in long runs)
 // @suite all – runs a browser
+// @drives a browser
 /** The number of mouse clicks that common tasks take after sign-in. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -1,4 +1,5 @@
 // @backend sqlite – no store
+// @drives a browser
 /** Each form that changes an existing object is saved unchanged by `browser-unchanged-forms.test.ts`. */
 import assert from 'node:assert/strict'
 import { globSync } from 'node:fs'
