@@ -145,23 +145,25 @@ const routeTree = rootRoute.addChildren([
   shellRoute.addChildren([homeRoute, ...customerRoutes, operatorRoute.addChildren([...operatorRoutes])]),
 ])
 
-export const router = createRouter({
-  routeTree,
-  basepath: '/console',
-  parseSearch,
-  stringifySearch,
-  defaultPreload: 'intent',
-  defaultPendingComponent: Loading,
-  // Together with the delay of Loading, feedback appears within 300 ms.
-  defaultPendingMs: 100,
-  // A page appears as soon as it can, also when a loading indicator was shown for a moment.
-  defaultPendingMinMs: 0,
-  defaultErrorComponent: ({ error, reset }) => <PageError error={error} retry={reset} />,
-  scrollRestoration: true,
-})
+export function createConsoleRouter() {
+  return createRouter({
+    routeTree,
+    basepath: '/console',
+    parseSearch,
+    stringifySearch,
+    defaultPreload: 'intent',
+    defaultPendingComponent: Loading,
+    // Together with the delay of Loading, feedback appears within 300 ms.
+    defaultPendingMs: 100,
+    // A page appears as soon as it can, also when a loading indicator was shown for a moment.
+    defaultPendingMinMs: 0,
+    defaultErrorComponent: ({ error, reset }) => <PageError error={error} retry={reset} />,
+    scrollRestoration: true,
+  })
+}
 
 declare module '@tanstack/react-router' {
   interface Register {
-    router: typeof router
+    router: ReturnType<typeof createConsoleRouter>
   }
 }
