@@ -7,6 +7,7 @@ export interface Column<Row> {
   readonly header: string
   /** What the column's number means. */
   readonly definition?: DefinitionName
+  /** Rendered as a component of its own for each row, so it may use hooks. */
   readonly cell: (row: Row) => ReactNode
   /** Right-aligned with tabular digits. */
   readonly numeric?: boolean
@@ -66,6 +67,11 @@ function ColumnHeader<Row>({ header, definition, isMenu, hasHiddenHeader }: Colu
   return definition === undefined ? header : <DefinedName name={header} definition={definition} />
 }
 
+/** Called in `Table`, a cell's hooks would be the table's own, whose number changes with the number of rows. */
+function Cell<Row>({ column, row }: { readonly column: Column<Row>; readonly row: Row }) {
+  return column.cell(row)
+}
+
 export function Table<Row>(props: TableProps<Row>) {
   const { label, columns, rows, rowId, rowHref, onRowClick, footer } = props
   const navigate = useNavigate()
@@ -93,10 +99,10 @@ export function Table<Row>(props: TableProps<Row>) {
                 >
                   {column.primary && onRowClick ? (
                     <button type="button" className="link" onClick={() => onRowClick(row)}>
-                      {column.cell(row)}
+                      <Cell column={column} row={row} />
                     </button>
                   ) : (
-                    column.cell(row)
+                    <Cell column={column} row={row} />
                   )}
                 </td>
               ))}
