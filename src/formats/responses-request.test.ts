@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import type { Json } from '../providers/json-fields.ts'
-import { rejectedField, translated } from './responses.fixture.ts'
+import { rejectedField, translated, outputOf } from './responses.fixture.ts'
 
 const hello = { role: 'user', content: 'Hello?' }
 const parameters = { type: 'object', properties: {} }
@@ -91,9 +91,24 @@ describe('Responses requests', () => {
       required: ['input'],
       additionalProperties: false,
     })
-    assert.equal(functions[2]?.['name'], 'mcp_files__read')
-    assert.deepEqual(choice, { type: 'function', function: { name: 'mcp_files__read' } })
+    const qualified = functions[2]?.['name']
+    assert.match(String(qualified), /^mcp_files__read_[0-9a-f]{8}$/)
+    assert.deepEqual(choice, { type: 'function', function: { name: qualified } })
     assert.equal(isParallel, false)
+  })
+
+  test('Names of tools stay different when their characters are replaced', () => {
+    const { tools } = translated({
+      tools: ['天气', '时间', 'a.b', 'a_b'].map((name) => ({ type: 'function', name })),
+    })
+    const names = (tools as { function: { name: string } }[]).map((tool) => tool.function.name)
+    assert.equal(new Set(names).size, 4)
+    assert.ok(names.every((name) => /^[a-zA-Z0-9_-]{1,64}$/.test(name)))
+    const [called] = outputOf(
+      { tool_calls: [{ id: 'c', function: { name: names[0], arguments: '{}' } }] },
+      { tools: [{ type: 'function', name: '天气' }] },
+    )
+    assert.equal(called?.['name'], '天气')
   })
 
   test('allowed tools – are the only ones that are sent', () => {

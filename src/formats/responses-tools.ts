@@ -11,6 +11,7 @@ import {
   omitUndefined,
   type Json,
 } from '../providers/json-fields.ts'
+import { encodeName } from '../providers/provider-names.ts'
 import { UnsupportedFeatureError } from '../providers/provider.ts'
 import { isStrictSchema } from './strict-schema.ts'
 import { shortToolName } from './tool-names.ts'
@@ -35,7 +36,8 @@ const customParameters: Json = {
 /** The name of a tool as the provider gets it: qualified by its namespace, with the characters that all accept. */
 export function functionName(name: string, namespace: string | undefined): string {
   const qualified = namespace === undefined ? name : `${namespace}__${name}`
-  return shortToolName(qualified.replaceAll(/[^\w-]/g, '_'))
+  // Other characters are not only replaced, so that two names never become one.
+  return /^[\w-]+$/.test(qualified) ? shortToolName(qualified) : encodeName(qualified)
 }
 
 /** The arguments of the function that stands for a `custom` tool. */

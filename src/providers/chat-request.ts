@@ -7,6 +7,7 @@ import { parseMessages, type ChatMessage } from './chat-messages.ts'
 import { getNumber, getObject, getObjects, getString, isObject, type Json } from './json-fields.ts'
 import { withTools } from './legacy-functions.ts'
 import { UnsupportedFeatureError, type UpstreamCall } from './provider.ts'
+import { fitSchema, fitToolName, renameKeys, type NameRules, type PropertyNames } from './provider-names.ts'
 import { withoutHints } from './request-hints.ts'
 
 export interface Tool {
@@ -152,9 +153,46 @@ function parseReasoning(json: Json): Reasoning | null {
   return null
 }
 
-/** Parses the caller's request. Throws `UnsupportedFeatureError` for features that no other API format has. */
-export function parseChatRequest(call: UpstreamCall): ParsedChatRequest {
+/**
+ * Parses the caller's request. `rules`: of names, which are changed where the provider does not accept them. Throws
+ * `UnsupportedFeatureError` for features that no other API format has.
+ */
+export function parseChatRequest(call: UpstreamCall, rules?: NameRules): ParsedChatRequest {
   const json = withTools(withoutHints(call.body.parsed(), call.withoutFields))
+  const request = parseRequest(json, call)
+  return rules ? withFittingNames(request, rules) : request
+}
+
+/** The request with names that the provider accepts: of tools, and of properties in schemas and earlier calls. */
+function withFittingNames(request: ParsedChatRequest, rules: NameRules): ParsedChatRequest {
+  const { format, toolChoice } = request
+  const properties = new Map<string, PropertyNames>()
+  const tools = request.tools.map((tool) => {
+    const { schema, names } = fitSchema(tool.parameters, rules)
+    properties.set(tool.name, names)
+    return { ...tool, name: fitToolName(tool.name, rules), parameters: schema }
+  })
+  const messages = request.messages.map((message) => ({
+    ...message,
+    toolCalls: message.toolCalls.map((call) => {
+      const names = properties.get(call.name)
+      const input = names ? (renameKeys(call.input, names) as Json) : call.input
+      return { ...call, name: fitToolName(call.name, rules), input }
+    }),
+  }))
+  return {
+    ...request,
+    tools,
+    messages,
+    toolChoice:
+      typeof toolChoice === 'object' && toolChoice !== null
+        ? { name: fitToolName(toolChoice.name, rules) }
+        : toolChoice,
+    format: format.kind === 'schema' ? { ...format, schema: fitSchema(format.schema, rules).schema } : format,
+  }
+}
+
+function parseRequest(json: Json, call: UpstreamCall): ParsedChatRequest {
   return {
     json,
     messages: parseMessages(json),

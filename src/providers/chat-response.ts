@@ -6,8 +6,10 @@
 import { newId } from '../lib/ids.ts'
 import { ChunkCollector } from './chunk-collector.ts'
 import { getObject, lookup, type Json } from './json-fields.ts'
+import { JsonKeyRenamer } from './json-key-renamer.ts'
 import { usesFunctions } from './legacy-functions.ts'
 import type { UpstreamCall, Chunk } from './provider.ts'
+import { originalNames, type NameRules, type OriginalNames } from './provider-names.ts'
 import { encryptedDetail, textDetail } from './reasoning-details.ts'
 import { serializeUsage, type TokenUsage } from './usage.ts'
 
@@ -84,6 +86,8 @@ interface OpenBlock {
   readonly call: number | null
   text: string
   signature: string | undefined
+  /** Restores the names of properties in the arguments; `null`: all are the caller's. */
+  readonly renamer: JsonKeyRenamer | null
 }
 
 /** The arguments of a tool call as text; empty if there are none. */
@@ -106,15 +110,19 @@ export class ChatWriter {
   #id: string | undefined
   #model: string
   #chunks: ChatChunk[] = []
+  readonly #names: OriginalNames | null
+  readonly #textRenamer: JsonKeyRenamer | null
   /** As the provider says. */
   readonly identity: { id?: string | undefined; model?: string } = {}
 
-  /** `signedFormat`: of reasoning that the provider signs or hides. */
-  constructor(call: UpstreamCall, signedFormat = '') {
+  /** `signedFormat`: of reasoning that the provider signs or hides. `rules`: the names that it accepts. */
+  constructor(call: UpstreamCall, signedFormat = '', rules?: NameRules) {
     this.#created = Math.floor(call.nowMs / 1000)
     this.#model = call.model
     this.#signedFormat = signedFormat
     const request = call.body.parsed()
+    this.#names = rules ? originalNames(request, rules) : null
+    this.#textRenamer = this.#renamerFor(null)
     this.#asFunction = usesFunctions(request)
     const options = getObject(request, 'stream_options')
     this.#noUsage = options?.['include_usage'] === true ? { usage: null } : {}
@@ -152,7 +160,8 @@ export class ChatWriter {
   }
 
   /** `logprobs`: of its tokens, as in the OpenAI format. */
-  text(text = '', index = 0, logprobs: readonly Json[] = []): void {
+  text(written = '', index = 0, logprobs: readonly Json[] = []): void {
+    const text = this.#textRenamer?.push(written) ?? written
     if (text === '') return
     if (logprobs.length === 0) return this.delta({ content: text }, index)
     this.start(index)
@@ -176,22 +185,39 @@ export class ChatWriter {
   /** Adds to a block of thinking. Its signature may arrive in pieces. */
   thinking(index: number, text = '', signature?: string): void {
     let block = this.#blocks.get(index)
-    if (!block) this.#blocks.set(index, (block = { call: null, text: '', signature: undefined }))
+    if (!block)
+      this.#blocks.set(index, (block = { call: null, text: '', signature: undefined, renamer: null }))
     block.text += text
     if (signature !== undefined) block.signature = (block.signature ?? '') + signature
     this.reasoning(text)
   }
 
   /** Starts the block of a tool call. */
-  startCall(index: number, id = '', name = '', input = ''): void {
+  startCall(index: number, id = '', sentName = '', written = ''): void {
     const call = this.#calls++
-    this.#blocks.set(index, { call, text: input, signature: undefined })
+    const name = this.toolName(sentName)
+    const renamer = this.#renamerFor(name)
+    const input = renamer?.push(written) ?? written
+    this.#blocks.set(index, { call, text: input, signature: undefined, renamer })
     this.delta({ tool_calls: [{ index: call, id, type: 'function', function: { name, arguments: input } }] })
   }
 
-  addInput(index: number, text = ''): void {
+  /** The caller's name of a tool. */
+  toolName(sentName: string): string {
+    return this.#names?.tool(sentName) ?? sentName
+  }
+
+  /** `tool` null: for the text of the response. */
+  #renamerFor(tool: string | null): JsonKeyRenamer | null {
+    const names = this.#names?.properties(tool)
+    return names && names.size > 0 ? new JsonKeyRenamer(names) : null
+  }
+
+  addInput(index: number, written = ''): void {
     const block = this.#blocks.get(index)
-    if (!block || block.call === null || text === '') return
+    if (!block || block.call === null) return
+    const text = block.renamer?.push(written) ?? written
+    if (text === '') return
     block.text += text
     this.delta({ tool_calls: [{ index: block.call, function: { arguments: text } }] })
   }

@@ -3,6 +3,7 @@ import { parseBoundedJson } from '../lib/json/bounded-json.ts'
 import { ChatWriter } from './chat-response.ts'
 import { isObject, type Json } from './json-fields.ts'
 import type { Translation } from './provider.ts'
+import type { NameRules } from './provider-names.ts'
 
 /** Reads one response into a writer. Throws for one that is not valid in the provider's format. */
 export abstract class ResponseReader {
@@ -22,20 +23,21 @@ export abstract class ResponseReader {
   end(): void {}
 }
 
-/** `signedFormat`: the `format` of the reasoning details that the provider signs. */
+/** `signedFormat`: the `format` of the reasoning details that the provider signs. `names`: what it accepts. */
 export function createTranslation(
   Reader: new (writer: ChatWriter) => ResponseReader,
   signedFormat?: string,
+  names?: NameRules,
 ): Translation {
   return {
     translateResponse(body, call) {
       if (!isObject(body)) throw new Error('The response is not an object.')
-      const writer = new ChatWriter(call, signedFormat)
+      const writer = new ChatWriter(call, signedFormat, names)
       new Reader(writer).readResponse(body)
       return { response: writer.completion(), identity: writer.identity }
     },
     createStream(call) {
-      const writer = new ChatWriter(call, signedFormat)
+      const writer = new ChatWriter(call, signedFormat, names)
       const reader = new Reader(writer)
       return {
         translate({ name, text }) {

@@ -2,6 +2,7 @@
 import { encodeInput } from '../chat-response.ts'
 import { parseAnthropicUsage } from './anthropic-usage.ts'
 import { getObject, getObjects, getNumber, getString, type Json, lookup } from '../json-fields.ts'
+import { claudeNames } from '../provider-names.ts'
 import { anthropicFormat } from '../reasoning-details.ts'
 import { createTranslation, ResponseReader } from '../response-translation.ts'
 
@@ -136,4 +137,4 @@ class AnthropicReader extends ResponseReader {
   }
 }
 
-export const anthropicTranslation = createTranslation(AnthropicReader, anthropicFormat)
+export const anthropicTranslation = createTranslation(AnthropicReader, anthropicFormat, claudeNames)

@@ -8,6 +8,7 @@ import { buildAnthropicBody } from './anthropic-request.ts'
 import { parseModelNames } from '../openai/openai-format.ts'
 import { parseChatRequest, requireSingleResult } from '../chat-request.ts'
 import { getObject, getString, isObject, omitUndefined, type Json } from '../json-fields.ts'
+import { claudeNames } from '../provider-names.ts'
 import {
   modelListRequest,
   modelRequest,
@@ -36,7 +37,11 @@ function requestTo(call: UpstreamCall, path: string, body: Json | readonly Buffe
 /** Of a request in another format: the fields that are counted, which are all that the endpoint takes. */
 function buildCountBody(call: UpstreamCall): Json {
   const { model, modelMaximumTokens } = call
-  const body = buildAnthropicBody(parseChatRequest(call), { model, modelMaximumTokens, stream: false })
+  const body = buildAnthropicBody(parseChatRequest(call, claudeNames), {
+    model,
+    modelMaximumTokens,
+    stream: false,
+  })
   const { messages, system, tools, tool_choice, thinking } = body
   return omitUndefined({ model, messages, system, tools, tool_choice, thinking })
 }
@@ -50,7 +55,7 @@ export const anthropic: Provider = {
     const { model, modelMaximumTokens, maximumTokens } = call
     const { stream, native } = call.body
     if (native) return requestTo(call, 'messages', native.encode({ model, maximumTokens }))
-    const request = parseChatRequest(call)
+    const request = parseChatRequest(call, claudeNames)
     requireSingleResult(request)
     const body = buildAnthropicBody(request, { model, modelMaximumTokens, stream })
     return requestTo(call, 'messages', body)

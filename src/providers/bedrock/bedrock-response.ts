@@ -10,6 +10,7 @@ import {
   type Json,
   lookup,
 } from '../json-fields.ts'
+import { bedrockNames } from '../provider-names.ts'
 import { bedrockFormat } from '../reasoning-details.ts'
 import { createTranslation, ResponseReader } from '../response-translation.ts'
 import { createUsage, type TokenUsage } from '../usage.ts'
@@ -118,4 +119,4 @@ class BedrockReader extends ResponseReader {
   }
 }
 
-export const bedrockTranslation = createTranslation(BedrockReader, bedrockFormat)
+export const bedrockTranslation = createTranslation(BedrockReader, bedrockFormat, bedrockNames)

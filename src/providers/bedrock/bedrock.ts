@@ -14,6 +14,7 @@ import { buildBedrockBody } from './bedrock-request.ts'
 
 import { parseChatRequest, requireSingleResult } from '../chat-request.ts'
 import { getString, parseCredentialJson, type Json } from '../json-fields.ts'
+import { bedrockNames } from '../provider-names.ts'
 import type { UpstreamCall, FailureResponse, OutgoingRequest, Provider } from '../provider.ts'
 
 type BedrockCredential =
@@ -79,7 +80,7 @@ export const bedrock: Provider = {
   buildRequest(call: UpstreamCall): OutgoingRequest {
     const { model, modelMaximumTokens } = call
     const { stream } = call.body
-    const request = parseChatRequest(call)
+    const request = parseChatRequest(call, bedrockNames)
     requireSingleResult(request)
     const body = buildBedrockBody(request, { model, modelMaximumTokens })
     return stream

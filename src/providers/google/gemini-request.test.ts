@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 
 import { createCall, sentBody } from '../contract.fixture.ts'
 import { getObject, type Json } from '../json-fields.ts'
-import { UnsupportedFeatureError } from '../provider.ts'
+import { UnsupportedFeatureError, type UpstreamCall } from '../provider.ts'
 import { gemini } from './gemini.ts'
 import { vertex } from './vertex.ts'
 
@@ -28,6 +28,7 @@ function rejectedParam(json: Json): string {
   return 'accepted'
 }
 
+const choiceOf = (name: string): Json => ({ type: 'function', function: { name } })
 const named = (name: string): Json => ({ tools: [{ type: 'function', function: { name } }] })
 const call = { id: 'call_1', type: 'function', function: { name: 'clock', arguments: '{}' } }
 const round = [
@@ -89,11 +90,26 @@ describe('requests to Gemini', () => {
     ])
   })
 
-  test('tool names – that begin with a digit or a dash are rejected by name', () => {
-    assert.deepEqual(
-      ['clock', '_clock', '21st_clock', '-clock'].map((name) => rejectedParam(named(name))),
-      ['accepted', 'accepted', 'tools', 'tools'],
-    )
+  test('Names of tools that Google rejects are restored in the response', () => {
+    for (const name of ['clock', '_clock', 'a.b:c', '21st_clock', '-clock', '时钟', 'x'.repeat(70)]) {
+      const createGeminiCall = (fields: Json): UpstreamCall =>
+        createCall(gemini, { ...named(name), ...fields })
+      const body = sentBody(gemini, createGeminiCall({ tool_choice: choiceOf(name) }))
+      const [tool] = body['tools'] as { functionDeclarations: { name: string }[] }[]
+      const sent = tool?.functionDeclarations[0]?.name ?? ''
+      assert.deepEqual(getObject(body, 'toolConfig'), {
+        functionCallingConfig: { mode: 'ANY', allowedFunctionNames: [sent] },
+      })
+      const candidate = {
+        content: { parts: [{ functionCall: { name: sent, args: {} } }] },
+        finishReason: 'STOP',
+      }
+      const answered = gemini.translation?.translateResponse(
+        { candidates: [candidate] },
+        createGeminiCall({}),
+      )
+      assert.match(JSON.stringify(answered?.response), new RegExp(`"name":"${name}"`))
+    }
   })
 
   test('stop and n – above Google’s maximums are rejected by name', () => {

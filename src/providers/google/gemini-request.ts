@@ -122,16 +122,8 @@ function encodeConversation(
   return { system: encodeParts(systemParts), contents }
 }
 
-/** Google's rule for names; the OpenAI format also allows digits and dashes at the beginning. */
-function requireToolName(name: string): void {
-  if (/^[a-zA-Z_]/.test(name)) return
-  const problem = 'names must begin with a letter or an underscore for this provider'
-  throw new UnsupportedFeatureError('tools', problem)
-}
-
 function encodeTools({ tools }: ParsedChatRequest): Json[] | undefined {
   if (tools.length === 0) return undefined
-  for (const { name } of tools) requireToolName(name)
   const functionDeclarations = tools.map(({ name, description, parameters }) =>
     omitUndefined({ name, description, parametersJsonSchema: parameters }),
   )

@@ -9,6 +9,7 @@ import {
   getString,
   type Json,
 } from '../json-fields.ts'
+import { geminiNames } from '../provider-names.ts'
 import { geminiFormat } from '../reasoning-details.ts'
 import { createTranslation, ResponseReader } from '../response-translation.ts'
 import { createUsage, type Modality, type TokenUsage } from '../usage.ts'
@@ -144,11 +145,11 @@ class GeminiReader extends ResponseReader {
 
   #onCalls(calls: readonly FunctionCall[], progress: CandidateProgress): void {
     for (const { id, name, input } of calls) {
-      const called = { name, arguments: encodeInput(input) }
+      const called = { name: this.writer.toolName(name), arguments: encodeInput(input) }
       const call = { index: progress.calls++, id, type: 'function', function: called } as const
       this.writer.delta({ tool_calls: [call] }, progress.index)
     }
   }
 }
 
-export const geminiTranslation = createTranslation(GeminiReader, geminiFormat)
+export const geminiTranslation = createTranslation(GeminiReader, geminiFormat, geminiNames)

@@ -9,6 +9,7 @@ import { geminiEmbeddings } from './google-embeddings.ts'
 import { geminiTranslation } from './gemini-response.ts'
 import { buildGeminiBody } from './gemini-request.ts'
 import { getObject, getObjects, getString, isObject } from '../json-fields.ts'
+import { geminiNames } from '../provider-names.ts'
 import {
   modelListRequest,
   modelRequest,
@@ -29,7 +30,7 @@ export function buildGeminiRequest(
   // Names of tuned models and some others include their folder.
   const path = model.includes('/') ? model : `models/${model}`
   const url = `${baseUrl}/${path.split('/').map(encodeURIComponent).join('/')}:${method}`
-  return modelRequest(call, url, [authHeader], buildGeminiBody(parseChatRequest(call), model))
+  return modelRequest(call, url, [authHeader], buildGeminiBody(parseChatRequest(call, geminiNames), model))
 }
 
 /** An invalid key and an unsupported location are reported with status 400. */

@@ -31,6 +31,7 @@ const betaFields: Readonly<Record<string, string>> = {
 }
 
 const toolName = /^[a-zA-Z0-9_-]{1,128}$/
+const propertyKey = /^[a-zA-Z0-9_.-]{1,64}$/
 const maxCacheMarkers = 4
 const minBudget = 1024
 
@@ -104,6 +105,8 @@ function validateTool(tool: Json, index: number): void {
     reject(`${path}.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level`)
   if (isGiven(tool, 'description') && typeof tool['description'] !== 'string')
     reject(`${path}.description: Input should be a valid string`)
+  if (!Object.keys(objectIn(schema['properties'])).every((key) => propertyKey.test(key)))
+    reject(`${path}.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'`)
   const problem = tool['strict'] === true ? findAnthropicSchemaProblem(schema) : undefined
   if (problem !== undefined) reject(`${path}: ${problem}`)
 }
@@ -149,7 +152,11 @@ function validateOptions(body: Json): void {
     )
     if (problem !== undefined) reject(`output_config.format.schema: ${problem}`)
   }
-  rejectExtraFields(objectIn(body['metadata']), ['user_id'], 'metadata')
+  const metadata = objectIn(body['metadata'])
+  rejectExtraFields(metadata, ['user_id'], 'metadata')
+  const user = stringIn(metadata['user_id'])
+  if (user.length > 256) reject('metadata.user_id: String should have at most 256 characters')
+  if (/\S@\S+\.\S/.test(user)) reject('metadata.user_id: user_id appears to contain an email address')
   const stops = Array.isArray(body['stop_sequences']) ? body['stop_sequences'] : []
   if (stops.some((stop) => stringIn(stop).trim() === ''))
     reject('stop_sequences: each stop sequence must contain non-whitespace')
