@@ -35,6 +35,8 @@ export interface NativeEdits {
   readonly maximumTokens: number | null
   /** Additional members; they replace the caller's. */
   readonly extra?: Readonly<Record<string, unknown>>
+  /** Members that are left out; absent: none. */
+  readonly dropped?: readonly string[]
   /** The inputs to send of an embeddings request; absent: all. */
   readonly inputs?: { readonly from: number; readonly to: number } | undefined
   /** As of `UpstreamCall`. */

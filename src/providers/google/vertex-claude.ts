@@ -4,47 +4,43 @@
  * instead of the body, and the version in the body instead of a header.
  */
 import { buildAnthropicBody } from '../anthropic/anthropic-request.ts'
+import { fitVertexRequest } from '../anthropic/claude-betas.ts'
 import { parseChatRequest, requireSingleResult } from '../chat-request.ts'
 import type { Json } from '../json-fields.ts'
+import { claudeNames } from '../provider-names.ts'
 import { modelRequest, type UpstreamCall, type OutgoingRequest } from '../provider.ts'
 
 const version = 'vertex-2023-10-16'
-
-/** The beta features that Vertex supports. It rejects requests with any other. */
-const knownBetas = new Set([
-  'computer-use-2025-01-24',
-  'computer-use-2025-11-24',
-  'context-1m-2025-08-07',
-  'context-management-2025-06-27',
-  'effort-2025-11-24',
-  'interleaved-thinking-2025-05-14',
-  'output-128k-2025-02-19',
-  'token-efficient-tools-2025-02-19',
-  'tool-examples-2025-10-29',
-  'tool-search-tool-2025-10-19',
-  'web-search-2025-03-05',
-])
 
 export function isClaude(model: string): boolean {
   return model.startsWith('claude-')
 }
 
-function supportedBetas({ body: { native } }: UpstreamCall): [string, string][] {
-  const requested = native?.headers.find(([name]) => name === 'anthropic-beta')?.[1] ?? ''
-  const betas = requested.split(',').map((beta) => beta.trim())
-  const known = betas.filter((beta) => knownBetas.has(beta))
-  return known.length === 0 ? [] : [['anthropic-beta', known.join(',')]]
+const betaHeader = 'anthropic-beta'
+/** The format's own headers: the version is in the body. */
+type Headers = OutgoingRequest['headers']
+
+function requestedBetas(headers: Headers): string[] {
+  const requested = headers.find(([name]) => name === betaHeader)?.[1] ?? ''
+  return requested.split(',').map((beta) => beta.trim())
 }
 
-function encodeBody(call: UpstreamCall): Json | Buffer[] {
+function encodeRequest(call: UpstreamCall): { readonly headers: Headers; readonly body: Json | Buffer[] } {
   const { model, modelMaximumTokens, maximumTokens } = call
   const { stream, native } = call.body
   const added = { anthropic_version: version }
-  if (native) return native.encode({ model: null, maximumTokens, extra: added })
-  const request = parseChatRequest(call)
+  if (native) {
+    const { betas, changed, dropped } = fitVertexRequest(call.body.parsed(), requestedBetas(native.headers))
+    const extra = { ...changed, ...added }
+    return {
+      headers: betas.length === 0 ? [] : [[betaHeader, betas.join(',')]],
+      body: native.encode({ model: null, maximumTokens, extra, dropped }),
+    }
+  }
+  const request = parseChatRequest(call, claudeNames)
   requireSingleResult(request)
   const { model: _inTheAddress, ...body } = buildAnthropicBody(request, { model, modelMaximumTokens, stream })
-  return { ...body, ...added }
+  return { headers: [], body: { ...body, ...added } }
 }
 
 /** `projectUrl`: with project and location, without a publisher. */
@@ -57,5 +53,6 @@ export function buildClaudeRequest(
   const method = body.stream ? 'streamRawPredict' : 'rawPredict'
   const name = encodeURIComponent(model).replaceAll('%40', '@')
   const url = `${projectUrl}/publishers/anthropic/models/${name}:${method}`
-  return modelRequest(call, url, [...supportedBetas(call), authHeader], encodeBody(call))
+  const { headers, body: encoded } = encodeRequest(call)
+  return modelRequest(call, url, [...headers, authHeader], encoded)
 }

@@ -23,8 +23,9 @@ export function patchMessagesBody(body: MessagesBody, edits: NativeEdits): Buffe
     const thinking = limitThinking(body, maximum)
     if (thinking) changes.set('thinking', JSON.stringify(thinking))
   }
-  if (body.text.includes(foreignSignatureMarker)) dropForeignThinking(body.parsed(), changes)
-  return patchBody(body, changes, edits.model === null ? ['model'] : [])
+  if (body.text.includes(foreignSignatureMarker))
+    dropForeignThinking({ ...body.parsed(), ...edits.extra }, changes)
+  return patchBody(body, changes, [...(edits.model === null ? ['model'] : []), ...(edits.dropped ?? [])])
 }
 
 /** A thinking budget is part of the maximum and must be smaller. */

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
+import { wrapSignature } from '../../../src/formats/thinking-signature.ts'
 import { readPayloads, chatRequest } from '../../support/server/account.ts'
 import { streamedText } from '../../support/client/responses.ts'
 import type { Script } from '../../support/upstream/exchange.ts'
@@ -54,6 +55,35 @@ describe('Claude on Vertex AI', () => {
     // Vertex rejects beta headers that it does not know.
     assert.equal(received?.headers['anthropic-beta'], 'interleaved-thinking-2025-05-14')
     assert.equal(received?.headers['x-goog-api-key'], 'an-api-key')
+  })
+
+  test('A beta that Vertex does not know leaves with its fields, also beside thinking of others', async () => {
+    const betas = 'prompt-caching-scope-2026-01-05,advanced-tool-use-2025-11-20'
+    const foreign = { type: 'thinking', thinking: 'Hm', signature: wrapSignature('deepseek') }
+    const text = { type: 'text', text: 'Hi', cache_control: { type: 'ephemeral', scope: 'global' } }
+    const request = messagesRequest('claude', {
+      messages: [
+        { role: 'user', content: [text] },
+        { role: 'assistant', content: [foreign, { type: 'text', text: 'Yes?' }] },
+        { role: 'user', content: 'Go on.' },
+      ],
+      tools: [{ name: 'clock', input_schema: { type: 'object' }, defer_loading: true }],
+      output_format: { type: 'json_schema', schema: { type: 'object', additionalProperties: false } },
+    })
+    const response = await postMessages(alice, request, { headers: { 'anthropic-beta': betas } })
+    assert.equal(response.status, 200)
+    const received = upstream.requests.at(-1)
+    assert.equal(received?.headers['anthropic-beta'], 'tool-search-tool-2025-10-19')
+    assert.doesNotMatch(received?.text ?? '', /scope|output_format|Hm/)
+    assert.match(received?.text ?? '', /"defer_loading":true.*"output_config":\{"format":/)
+    const rejected = await postMessages(alice, {
+      ...request,
+      tools: [
+        { name: 'clock', input_schema: { type: 'object' }, allowed_callers: ['code_execution_20250825'] },
+      ],
+    })
+    assert.equal(rejected.status, 400)
+    assert.match(await rejected.text(), /tools\[0\]\.allowed_callers/)
   })
 
   test('Stream – passes event by event, and chat completions get the same text at the same cost', async () => {
