@@ -157,6 +157,28 @@ const scenarios: Readonly<Record<string, (subject: Subject) => Promise<void>>> =
     assert.equal(await stream.text, 'Sunny in both.')
   },
 
+  async 'References – to earlier items, which the SDK sends by default, are resolved'({
+    model,
+    provider,
+    context,
+    family,
+  }) {
+    if (provider !== '@ai-sdk/openai (Responses)') return
+    const stream = streamText({
+      model: model('thinking'),
+      prompt,
+      tools,
+      stopWhen: isStepCount(3),
+      maxOutputTokens: 2048,
+      providerOptions: { openai: { reasoningEffort: 'low', forceReasoning: true } },
+      include: { requestBody: true },
+    })
+    assert.equal(await stream.text, 'Sunny in both.')
+    const [, second] = await stream.steps
+    assert.match(JSON.stringify(second?.request.body), /"item_reference"/)
+    assert.doesNotMatch(context.upstreams[family].requests.at(-1)?.text ?? '', /item_reference/)
+  },
+
   async 'Error – has its status and is not retried'({ model, context }) {
     const { poor, limited } = context
     const expected = [

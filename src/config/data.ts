@@ -98,6 +98,11 @@ export const dataSettings = inGroup('Data', {
       return keptMs
     },
   },
+  responseItemsTtlMs: {
+    env: 'RESPONSE_ITEMS_TTL',
+    doc: 'How long the items of responses of the Responses API are kept, encrypted, after their last use, for clients that refer to them by id (`item_reference`) instead of sending them: at most 32 MiB per account. Nothing is kept of a request with `store: false`. `0s`: nothing is kept.',
+    ...duration('1h', 0, 30 * dayMs),
+  },
   backupDir: {
     env: 'BACKUP_DIR',
     doc: 'The folder of backups made by the console, the admin API and `BACKUP_EVERY`. Use another disk than that of `DATA_DIR`. The nodes of a cluster need a shared folder.',

@@ -12,6 +12,7 @@ const sealingModules: Readonly<Record<string, readonly string[]>> = {
   'src/catalog/credentials.ts': ['upstream_credentials.credential'],
   'src/catalog/upstream-fields.ts': ['upstreams.credential', 'upstreams.proxy'],
   'src/catalog/upstreams.ts': ['upstreams.credential'],
+  'src/usage/response-items.ts': ['response_items.item'],
   'src/usage/stored-responses.ts': ['kept_answers.answer'],
   'src/notifications/channels.ts': ['channels.target'],
   // Callers keep summaries: the key before the current one still opens them.

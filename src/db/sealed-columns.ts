@@ -35,6 +35,13 @@ export const sealedColumns: readonly SealedColumn[] = [
     sealedFor: 'request_id',
     isBinary: true,
   },
+  {
+    table: 'response_items',
+    column: 'item',
+    key: ['account_id', 'item_id'],
+    sealedFor: 'item_id',
+    isBinary: true,
+  },
 ]
 
 /** Texts are short; stored responses have up to 1 MiB each. */

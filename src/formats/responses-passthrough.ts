@@ -92,6 +92,10 @@ export class ResponsesPassthrough {
     return bytes
   }
 
+  outputItems(): readonly Json[] {
+    return this.#kept.map(({ event }) => event['item']).filter(isObject)
+  }
+
   finalEvents(conclusion: ResponsesConclusion): Buffer[] {
     const { cutBy, paidTokens, usage } = conclusion
     if (cutBy === 'maximum') return [this.#incompleteEvent(usage)]

@@ -104,6 +104,10 @@ export class ResponsesStreamEncoder {
     return this.#log.take()
   }
 
+  outputItems(): readonly Json[] {
+    return this.#log.output
+  }
+
   idleEvent(): Buffer | null {
     this.#emitResponse('response.in_progress', null, null)
     return this.#log.take()

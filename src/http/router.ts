@@ -29,7 +29,7 @@ import { isAnthropicRequest } from './anthropic/messages.ts'
 import { anthropicModelBody, anthropicModelListBody } from './anthropic/models.ts'
 import { modelBody, modelListBody } from './openai/models.ts'
 
-export interface RouterDeps extends ChatDeps {
+export interface RouterDeps extends Omit<ChatDeps, 'bodies'> {
   readonly ctx: AppContext
   /** Serves `/api`, `/openapi.json` and the public pages; created on first use, to keep the start fast. */
   readonly honoListener: () => (incoming: IncomingMessage, outgoing: ServerResponse) => void
@@ -50,14 +50,14 @@ const noGeminiFormat =
   "This API does not speak Gemini's format. Use /v1/chat/completions (OpenAI) or /v1/messages (Anthropic)."
 
 export class Router {
-  readonly #deps: RouterDeps
+  readonly #deps: RouterDeps & ChatDeps
   readonly bodies: BodyBudget
   readonly apiKeys: ApiKeyAuth
 
   constructor(deps: RouterDeps) {
-    this.#deps = deps
     const { config, directory } = deps.ctx
     this.bodies = new BodyBudget(config)
+    this.#deps = { ...deps, bodies: this.bodies }
     this.apiKeys = new ApiKeyAuth(directory, config.trustProxy)
   }
 

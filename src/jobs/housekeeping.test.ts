@@ -30,6 +30,7 @@ describe('Housekeeping', () => {
       log: createLog('silent'),
       currency: 'USD',
       keysDeletedMs: 0,
+      responseItemsTtlMs: hourMs,
       publishChanges: () => Promise.resolve(),
     }
     const listAccountNotifications = async () =>
@@ -67,6 +68,7 @@ describe('Housekeeping', () => {
       log: createLog('silent'),
       currency: 'USD',
       keysDeletedMs: 24 * hourMs,
+      responseItemsTtlMs: hourMs,
       publishChanges: async (changes: readonly Change[]) => void published.push(...changes),
     }
     await runHousekeeping(deps, Date.now())

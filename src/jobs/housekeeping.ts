@@ -1,5 +1,5 @@
 /**
- * Housekeeping every few minutes: deletes expired sessions, links and pins of responses, deletes unused keys if configured, and notifies an
+ * Housekeeping every few minutes: deletes expired sessions, links, pins and items of responses, deletes unused keys if configured, and notifies an
  * account if a key is used far more than usual.
  */
 import { deleteStaleKeys } from '../accounts/keys.ts'
@@ -12,6 +12,7 @@ import type { Log } from '../lib/log.ts'
 import { raiseNotification } from '../notifications/notifications.ts'
 import { PeriodicJob } from './periodic-job.ts'
 import { deleteExpiredSessions } from '../users/sessions.ts'
+import { deleteExpiredItems } from '../usage/response-items.ts'
 import { deleteExpiredPins } from '../usage/response-pins.ts'
 import { keysUsedInHour, findSpendAnomalies, type SpendAnomaly } from '../usage/spend-anomalies.ts'
 
@@ -22,6 +23,8 @@ export interface HousekeepingDeps {
   readonly currency: string
   /** 0: unused keys are not deleted. */
   readonly keysDeletedMs: number
+  /** How long items of responses are kept after their last use. */
+  readonly responseItemsTtlMs: number
   /** Resolves when every thread has applied the changes. */
   readonly publishChanges: (changes: readonly Change[]) => Promise<void>
 }
@@ -52,12 +55,13 @@ export class Housekeeping extends PeriodicJob {
 }
 
 export async function runHousekeeping(
-  { db, currency, keysDeletedMs, publishChanges }: HousekeepingDeps,
+  { db, currency, keysDeletedMs, responseItemsTtlMs, publishChanges }: HousekeepingDeps,
   now: number,
 ): Promise<void> {
   await deleteExpiredSessions(db, now)
   await deleteExpiredAttempts(db, now)
   await deleteExpiredPins(db, now)
+  await deleteExpiredItems(db, now, responseItemsTtlMs)
   if (keysDeletedMs > 0) {
     const { value, changes } = await deleteStaleKeys(db, now - keysDeletedMs, by)
     if (value > 0) await publishChanges(changes)

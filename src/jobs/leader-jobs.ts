@@ -73,6 +73,7 @@ function createLeaderJobs(config: Config, core: Core, control: JobServices, log:
       currency: core.currency,
       log,
       keysDeletedMs: config.keysDeletedMs,
+      responseItemsTtlMs: config.responseItemsTtlMs,
       publishChanges: (changes) => control.publishChanges(changes),
     }),
     new BackupSchedule({ backups: control.backups, config, db, log }),

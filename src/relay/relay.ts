@@ -6,6 +6,7 @@
 import { routeMaximum } from '../catalog/catalog.ts'
 import { apiError, asApiError } from '../errors.ts'
 import { formatAmount } from '../lib/money.ts'
+import { getObjects, isObject, type Json } from '../providers/json-fields.ts'
 import { admit, replayResponse, requestHold } from './admission.ts'
 import type { RelayContext, RelayDeps, ActiveRequest } from './request-context.ts'
 import {
@@ -50,6 +51,11 @@ export async function relayChat(deps: RelayDeps, context: RelayContext): Promise
   } finally {
     deps.activeRequests.remove(slot)
   }
+}
+
+function outputItemsOf(bytes: Buffer): readonly Json[] {
+  const response: unknown = JSON.parse(bytes.toString())
+  return isObject(response) ? getObjects(response, 'output') : []
 }
 
 class RelaySession implements ActiveRequest {
@@ -114,6 +120,7 @@ class RelaySession implements ActiveRequest {
     const stored = claim && !failure && this.#responseToStore(true, captureBuffered(response.bytes, headers))
     const charge = await this.#settle(bill, result, null, stored || null)
     if (this.#context.request.store && !failure) await this.#pin(bill)
+    if (this.#keepsItems && !failure) await this.#keepItems(outputItemsOf(response.bytes))
     headers.push('x-sluice-cost', formatAmount(charge))
     if (failure) throw failure
     writer.send(200, ['content-type', 'application/json', ...headers], response.bytes)
@@ -154,7 +161,9 @@ class RelaySession implements ActiveRequest {
       this.#responseToStore(isComplete, pipeline.captureResponse(endReason, bill?.usage ?? null))
     const charge = await this.#settle(bill, result, fault, stored)
     const { store } = this.#context.request
-    if (store && (pipeline.receivedEnd ?? endReason).kind === 'complete') await this.#pin(bill)
+    const isWhole = (pipeline.receivedEnd ?? endReason).kind === 'complete'
+    if (store && isWhole) await this.#pin(bill)
+    if (this.#keepsItems && isWhole) await this.#keepItems(pipeline.outputItems)
     const drained = pipeline.drain(endReason)
     if (drained) await drained
     pipeline.finish(endReason, charge, bill?.usage ?? null)
@@ -308,6 +317,15 @@ class RelaySession implements ActiveRequest {
       tokens: bill.usage.input + bill.usage.output,
       at: this.#deps.now(),
     })
+  }
+
+  get #keepsItems(): boolean {
+    return this.#context.request.keepsItems === true && this.#deps.responseItems.isEnabled
+  }
+
+  /** Before the caller sees the end of the response, so that its next request can refer to them. */
+  async #keepItems(items: readonly Json[]): Promise<void> {
+    await this.#deps.responseItems.add(this.#context.caller.accountId, items, this.#deps.now())
   }
 
   /** What the caller sees of a settlement that could not be written in time. */

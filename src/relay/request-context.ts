@@ -6,6 +6,7 @@ import type { RequestOutcome } from '../ledger/request-row.ts'
 import type { HttpClient } from '../lib/http-client/http-client.ts'
 import type { Sealer } from '../lib/encryption.ts'
 import type { SlotMap } from '../lib/slot-map.ts'
+import type { ResponseItems } from '../usage/response-items.ts'
 import type { ResponsePins } from '../usage/response-pins.ts'
 import type { StoredResponses } from '../usage/stored-responses.ts'
 import type { Bill } from './bill.ts'
@@ -62,6 +63,7 @@ export interface RelayDeps extends AttemptDeps {
   readonly ledger: LedgerClient
   readonly storedResponses: StoredResponses
   readonly responsePins: Pick<ResponsePins, 'find' | 'add' | 'remove'>
+  readonly responseItems: Pick<ResponseItems, 'isEnabled' | 'find' | 'add'>
   readonly sealer: Sealer
   readonly quirks: UpstreamQuirks
   readonly health: HealthClient

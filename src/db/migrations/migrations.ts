@@ -23,6 +23,7 @@ import { automaticRecharge } from './0016-automatic-recharge.ts'
 import { referrals } from './0017-referrals.ts'
 import { invoices } from './0018-invoices.ts'
 import { routeMaximums } from './0019-route-maximums.ts'
+import { responseItems } from './0020-response-items.ts'
 
 export const migrations: readonly Migration[] = [
   initialSchema,
@@ -44,4 +45,5 @@ export const migrations: readonly Migration[] = [
   referrals,
   invoices,
   ...routeMaximums,
+  responseItems,
 ]

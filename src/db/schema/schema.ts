@@ -274,6 +274,7 @@ const tablesOfModules = {
   notifications: ['notices', 'notice_preferences', 'channels', 'deliveries', 'outbox', 'announcements'],
   usage: [
     'response_pins',
+    'response_items',
     'usage_hourly',
     'traffic_hourly',
     'latency_daily',

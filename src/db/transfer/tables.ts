@@ -52,7 +52,12 @@ export async function listTables(read: ReadRows): Promise<TableShape[]> {
 }
 
 /** Stored responses, files and commits may be large; a thousand rows of other tables are small. */
-const rowsPerPage: Readonly<Record<string, number>> = { kept_answers: 20, invoice_files: 2, journal: 200 }
+const rowsPerPage: Readonly<Record<string, number>> = {
+  kept_answers: 20,
+  response_items: 20,
+  invoice_files: 2,
+  journal: 200,
+}
 
 const tableCondition = ({ name }: TableShape): string =>
   name === 'settings' ? `name not in (${databaseSettings.map((each) => `'${each}'`).join(', ')})` : '1 = 1'

@@ -8,6 +8,7 @@ import type { RelayContext, RelayDeps } from '../../relay/request-context.ts'
 import type { CallerRequest } from '../../relay/request/caller-format.ts'
 import { createClaim } from '../../relay/idempotency.ts'
 import { relayChat } from '../../relay/relay.ts'
+import type { BodyBudget } from '../body.ts'
 import type { HttpRequestContext } from '../incoming-request.ts'
 import { fallbackModels } from '../../relay/routing/fallbacks.ts'
 import { restrictRoutes } from '../../relay/routing/restricted-routes.ts'
@@ -19,6 +20,8 @@ import { readChatRequest } from '../../relay/request/request-body.ts'
 export interface ChatDeps {
   readonly relay: RelayDeps
   readonly catalog: Catalog
+  /** For what requests hold in memory. */
+  readonly bodies: BodyBudget
 }
 
 /** The model of this name, if the caller's key may use it. Throws 403 or 404 with `param: 'model'`. */

@@ -14,6 +14,7 @@ import {
   type CompactionOptions,
   type ConversationRequest,
 } from '../../relay/request/compaction-request.ts'
+import { referencedIds, withItems } from '../../relay/request/item-references.ts'
 import { previousNotFound } from '../../relay/routing/storing-routes.ts'
 import {
   callPinnedResponse,
@@ -26,23 +27,45 @@ import { decodePathSegment } from '../request-target.ts'
 import { sendTokenCount } from '../token-counts.ts'
 import { addRequest, relayRequest, type ChatDeps } from './chat-completions.ts'
 
-function readRequest(
-  { relay, catalog }: ChatDeps,
-  { body, caller }: HttpRequestContext,
+async function readRequest(
+  { relay, catalog, bodies }: ChatDeps,
+  context: HttpRequestContext,
   kind: Pick<CompactionOptions, 'isCompaction' | 'isTokenCount' | 'isWarmUp'> = {},
-): ConversationRequest {
-  const seal = createSummarySeal(relay.sealer, caller?.accountId ?? '')
-  return readConversation(body, {
+): Promise<ConversationRequest> {
+  const { body, caller } = context
+  const account = caller?.accountId ?? ''
+  const options = {
     ...kind,
-    seal,
-    modelMaximum: (name) => catalog.model(name)?.maxOutputTokens ?? null,
-  })
+    seal: createSummarySeal(relay.sealer, account),
+    modelMaximum: (name: string) => catalog.model(name)?.maxOutputTokens ?? null,
+  }
+  const request = readConversation(body, options)
+  const ids = referencedIds(request.parsed())
+  if (!ids) return request
+  let reserved = 0
+  const reserve = (bytes: number): void => {
+    bodies.check(body.length + bytes)
+    bodies.reserve(account, bytes, body.length + bytes)
+    reserved += bytes
+  }
+  try {
+    const items = await relay.responseItems.find(account, ids, { now: relay.now(), reserve })
+    const whole = withItems(body, request.parsed()['input'], items)
+    reserve(Math.max(0, whole.length - body.length - reserved))
+    // The router releases what the context holds at the end.
+    context.body = whole
+    bodies.release(account, body.length + reserved - whole.length)
+    return readConversation(whole, options)
+  } catch (error) {
+    if (context.body === body) bodies.release(account, reserved)
+    throw error
+  }
 }
 
 /** Throws an `ApiError` if nothing has been sent. */
 export async function responses(deps: ChatDeps, context: HttpRequestContext): Promise<void> {
   const { isWarmUp = false } = context.incoming
-  const request = readRequest(deps, context, { isWarmUp })
+  const request = await readRequest(deps, context, { isWarmUp })
   if (isWarmUp) {
     await findPrevious(deps, context, request)
     return warmUp(deps, context, request)
@@ -51,8 +74,8 @@ export async function responses(deps: ChatDeps, context: HttpRequestContext): Pr
 }
 
 /** `POST /v1/responses/compact`. Throws an `ApiError` if nothing has been sent. */
-export function compactResponse(deps: ChatDeps, context: HttpRequestContext): Promise<void> {
-  return relayResponses(deps, context, readRequest(deps, context, { isCompaction: true }))
+export async function compactResponse(deps: ChatDeps, context: HttpRequestContext): Promise<void> {
+  await relayResponses(deps, context, await readRequest(deps, context, { isCompaction: true }))
 }
 
 async function relayResponses(
@@ -92,7 +115,7 @@ function warmUp({ catalog }: ChatDeps, context: HttpRequestContext, request: Con
 
 /** Throws an `ApiError` if nothing has been sent. */
 export async function responseTokens(deps: ChatDeps, context: HttpRequestContext): Promise<void> {
-  const request = readRequest(deps, context, { isTokenCount: true })
+  const request = await readRequest(deps, context, { isTokenCount: true })
   await findPrevious(deps, context, request)
   return sendTokenCount(deps, context, {
     request,

@@ -20,6 +20,7 @@ import { createLog, type Log } from '../../lib/log.ts'
 import { createSealer, type Sealer } from '../../lib/encryption.ts'
 import { SlotMap } from '../../lib/slot-map.ts'
 import type { RelayDeps } from '../../relay/request-context.ts'
+import { ResponseItems } from '../../usage/response-items.ts'
 import { ResponsePins } from '../../usage/response-pins.ts'
 import { StoredResponses } from '../../usage/stored-responses.ts'
 import { apiErrors, Channel } from '../../rpc/channel.ts'
@@ -71,6 +72,7 @@ function createRelayDeps(context: WorkerContext): RelayDeps {
     ledger,
     storedResponses: new StoredResponses(lookups, sealer),
     responsePins: pinsWithLog(new ResponsePins(context), log),
+    responseItems: itemsWithLog(new ResponseItems(db, sealer, config.responseItemsTtlMs), log),
     sealer,
     client: new HttpClient({ ...defaultClientBounds, allow }),
     quirks: {
@@ -109,6 +111,18 @@ function pinsWithLog(pins: ResponsePins, log: Log): RelayDeps['responsePins'] {
     find: (account, response) => pins.find(account, response),
     remove: (pin) => pins.remove(pin),
     add: (pin) => pins.add(pin).catch((err: unknown) => log.error({ err }, 'stored response not recorded')),
+  }
+}
+
+/** As of pins: without its items, only a later request that refers to them fails, with a message that says what to do. */
+function itemsWithLog(items: ResponseItems, log: Log): RelayDeps['responseItems'] {
+  return {
+    isEnabled: items.isEnabled,
+    find: (account, ids, options) => items.find(account, ids, options),
+    add: (account, added, now) =>
+      items
+        .add(account, added, now)
+        .catch((err: unknown) => log.error({ err }, 'items of a response not kept')),
   }
 }
 

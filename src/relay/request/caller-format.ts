@@ -34,6 +34,8 @@ export interface CallerRequest {
   readonly restricted: readonly RestrictedField[]
   /** The provider is asked to store the response; absent: no. */
   readonly store?: boolean
+  /** A later request may refer to the items of the response; absent: no. */
+  readonly keepsItems?: boolean
   /** The stored response that the request continues; absent or `null`: none. Its context is input. */
   readonly previous?: ResponsePinsTable | null
   /** The credential that alone can read some of the request (formats/encrypted-content.ts), and is tried first. */
@@ -109,6 +111,8 @@ export interface StreamEncoder {
   finalEvents(conclusion: StreamConclusion): Buffer[]
   /** The response to which the stream adds up; absent if its events are sent. */
   collected?(): Readonly<Record<string, unknown>>
+  /** The items of a complete response, to which a later request may refer; absent: the format has none. */
+  outputItems?(): readonly Readonly<Record<string, unknown>>[]
   /** The last event of a stream that is cut, where it depends on what was sent; else that of the format. */
   errorEvents?(error: ApiError, cut: StreamCut): Buffer
 }

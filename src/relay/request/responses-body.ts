@@ -52,16 +52,21 @@ function usableTools(
   return usable.filter((_, index) => !indexes.has(index))
 }
 
-/** Items that a provider stores belong to the operator's organization there: a caller could name another account's. */
+/** A reference to an item of an earlier response. Its type may be left out. */
+export function isReference(item: unknown): item is Json {
+  return isObject(item) && (item['type'] === 'item_reference' || isBareId(item))
+}
+
+/**
+ * Items that a provider stores belong to the operator's organization there: a caller could name another account's. The
+ * relay has replaced all references to items of its own (item-references.ts).
+ */
 export function assertNoReferences({ input }: Json): void {
   if (!Array.isArray(input)) return
-  const index = input.findIndex(
-    (item: unknown) => isObject(item) && (item['type'] === 'item_reference' || isBareId(item)),
-  )
+  const index = input.findIndex(isReference)
   if (index !== -1) throw new UnsupportedFeatureError(`input[${index}].type`, 'send the item itself')
 }
 
-/** The type of a reference may be left out. */
 function isBareId({ type, role, content }: Json): boolean {
   return (type ?? null) === null && role === undefined && content === undefined
 }

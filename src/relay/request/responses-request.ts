@@ -54,7 +54,7 @@ const falseByte = 0x66
 
 interface ResponsesFields extends Pick<
   ResponsesRequest,
-  'model' | 'stream' | 'maxOutputTokens' | 'store' | 'previousId'
+  'model' | 'stream' | 'maxOutputTokens' | 'store' | 'keepsItems' | 'previousId'
 > {
   readonly hasTools: boolean
   readonly restricted: readonly RestrictedField[]
@@ -79,7 +79,7 @@ function readResponsesFields(body: Buffer, members: readonly JsonMember[]): Resp
   let stream = false
   let hasTools = false
   let maxOutputTokens: number | null = null
-  let store = false
+  let store: boolean | undefined
   let previousId: string | null = null
   const restricted: JsonMember[] = []
   for (const member of members) {
@@ -99,7 +99,9 @@ function readResponsesFields(body: Buffer, members: readonly JsonMember[]): Resp
   }
   if (model === undefined) throw invalidModel()
   const found = restricted.length > 0 ? findRestricted(body, restricted) : noRestrictedFields
-  return { model, stream, maxOutputTokens, store, previousId, restricted: found, hasTools }
+  // OpenAI stores responses by default, and clients that say nothing refer to their items.
+  const storage = { store: store ?? false, keepsItems: store ?? true }
+  return { model, stream, maxOutputTokens, ...storage, previousId, restricted: found, hasTools }
 }
 
 function assertStateless(body: Buffer, { key, start }: JsonMember): void {
@@ -128,6 +130,7 @@ export class ResponsesRequest extends ScannedRequest implements CallerRequest, N
   readonly n = 1
   readonly maxOutputTokens: number | null
   readonly store: boolean
+  readonly keepsItems: boolean
   readonly previousId: string | null
   /** Where the response with `previousId` is stored; `null`: there is none, or it is not known yet. */
   previous: ResponsePinsTable | null = null
@@ -140,6 +143,7 @@ export class ResponsesRequest extends ScannedRequest implements CallerRequest, N
     this.stream = fields.stream
     this.maxOutputTokens = fields.maxOutputTokens
     this.store = fields.store
+    this.keepsItems = fields.keepsItems
     this.previousId = fields.previousId
     this.hostedTools = fields.hasTools ? findHostedTools(this.parsed()) : noHostedTools
     const tools = restrictedTools(this.hostedTools)

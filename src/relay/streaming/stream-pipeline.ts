@@ -5,6 +5,7 @@
  */
 import type { ApiError } from '../../errors.ts'
 import type { Usage } from '../../ledger/price.ts'
+import type { Json } from '../../providers/json-fields.ts'
 import { billFromStream } from '../bill.ts'
 import { apiErrorForEnd, type EndReason } from '../end-reason.ts'
 import { idempotentDrain } from '../idempotency.ts'
@@ -83,6 +84,11 @@ export class StreamPipeline implements StreamSink, FlowControlListener, StreamWr
     const { heldCalls } = this.#flowControl
     const { searches = 0, toolCalls = [] } = this.#stream?.meter ?? {}
     return { searches: Math.min(searches, heldCalls), toolCalls: toolCalls.slice(0, heldCalls) }
+  }
+
+  /** The items of a complete response, to which a later request may refer. */
+  get outputItems(): readonly Json[] {
+    return this.#stream?.encoder.outputItems?.() ?? []
   }
 
   /** Output tokens, by the relay's count, up to which events are paid for. */

@@ -54,7 +54,8 @@ describe('Responses API errors', () => {
       [responsesRequest('m', { service_tier: 'priority' }), 'service_tier'],
       [responsesRequest('m', { n_predict: 9 }), 'n_predict'],
       [responsesRequest('m', { input: [{ role: 'robot', content: 'x' }] }), 'input[0].role'],
-      [responsesRequest('m', { input: [{ type: 'item_reference', id: 'msg_1' }] }), 'input[0].type'],
+      [responsesRequest('m', { input: [{ type: 'item_reference', id: 'msg_1' }] }), 'input[0].id'],
+      [responsesRequest('m', { input: [{ type: 'item_reference' }] }), 'input[0].id'],
       [
         responsesRequest('m', { input: [{ type: 'function_call_output', call_id: 'a', output: 'x' }] }),
         'input[0].call_id',

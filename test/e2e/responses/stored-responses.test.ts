@@ -215,8 +215,8 @@ describe('Stored responses', () => {
       ['stored', { conversation: 'conv_1' }, 'conversation'],
       ['stored', { prompt: { id: 'pmpt_1' } }, 'prompt'],
       ['stored', { previous_response_id: 5 }, 'previous_response_id'],
-      ['stored', { input: [{ type: 'item_reference', id: 'msg_1' }] }, 'input[0].type'],
-      ['stored', { input: [{ id: 'msg_1' }] }, 'input[0].type'],
+      ['stored', { input: [{ type: 'item_reference', id: 'msg_none' }] }, 'input[0].id'],
+      ['stored', { input: [{ id: 'msg_none' }] }, 'input[0].id'],
     ] as const) {
       const response = await postResponses(alice, responsesRequest(model, fields))
       assert.deepEqual([response.status, (await readError(response)).param], [400, param])
@@ -225,9 +225,68 @@ describe('Stored responses', () => {
       responsesRequest('stored', { input: [{ type: 'item_reference', id: 'x' }] }),
     )
     const hidden = await postResponses(alice, escaped.replace('item_', 'item\\u005f'))
-    assert.deepEqual([hidden.status, (await readError(hidden)).param], [400, 'input[0].type'])
+    assert.deepEqual([hidden.status, (await readError(hidden)).param], [400, 'input[0].id'])
     const id = await store(alice)
     const streamed = await call(alice, 'GET', `${id}?stream=true`)
     assert.deepEqual([streamed.status, (await readError(streamed)).param], [400, 'stream'])
+  })
+})
+
+describe('References to items of earlier responses', () => {
+  const refer = (...ids: readonly string[]): object[] => ids.map((id) => ({ type: 'item_reference', id }))
+  const hi = { role: 'user', content: 'Hi' }
+  const clock = { type: 'function', name: 'clock', parameters: { type: 'object', properties: {} } }
+
+  /** Has a response made, and returns the ids of its items. */
+  async function itemsOf(caller: Account, model: string, fields: object = {}): Promise<string[]> {
+    const response = await postResponses(caller, responsesRequest(model, fields))
+    const ids = (await response.text()).matchAll(/"id":"((?:msg|fc)_\w+)"/g)
+    return [...new Set(Array.from(ids, ([, id = '']) => id))]
+  }
+
+  test('The items take the place of the references, at every upstream, streamed or not', async () => {
+    for (const stream of [false, true]) {
+      const calling = { toolCalls: [{ id: 'call_1', name: 'clock', arguments: '{}' }] }
+      chat.next(respondWith('Let me see.', undefined, calling))
+      const translated = await itemsOf(alice, 'translated', { stream, tools: [clock] })
+      assert.equal(translated.length, 2)
+      const output = { type: 'function_call_output', call_id: 'call_1', output: 'Noon' }
+      const input = [hi, ...refer('rs_gone', ...translated), output]
+      const answered = await postResponses(alice, responsesRequest('translated', { input, stream }))
+      assert.equal(answered.status, 200)
+      await answered.text()
+      const { messages } = chat.requests.at(-1)?.json ?? {}
+      assert.deepEqual(
+        (messages as { role: string }[]).map(({ role }) => role),
+        ['user', 'assistant', 'tool'],
+      )
+      assert.match(JSON.stringify(messages), /Let me see.*"name":"clock".*Noon/)
+
+      const [id = ''] = await itemsOf(alice, 'stored', { stream })
+      const before = first.requests.length + second.requests.length
+      const continued = responsesRequest('stored', { input: [hi, { id }, hi], store: false })
+      assert.equal((await postResponses(alice, continued)).status, 200)
+      assert.equal(first.requests.length + second.requests.length, before + 1)
+      const sent = [first, second].map(({ requests }) => requests.at(-1)?.text ?? '')
+      assert.ok(sent.some((text) => /"text":"Hi"|"content":"Hi"/.test(text) && text.includes('Stored.')))
+    }
+  })
+
+  test('They exist for their account only, and not after `store: false`', async () => {
+    const [id = ''] = await itemsOf(alice, 'translated')
+    const [unkept = ''] = await itemsOf(alice, 'translated', { store: false })
+    const bobs = await postResponses(bob, responsesRequest('translated', { input: [hi, ...refer(id)] }))
+    const own = await postResponses(alice, responsesRequest('translated', { input: [...refer(unkept), hi] }))
+    const twice = await postResponses(alice, responsesRequest('translated', { input: refer(id, id) }))
+    for (const [response, param] of [
+      [bobs, 'input[1].id'],
+      [own, 'input[0].id'],
+      [twice, 'input[1].id'],
+    ] as const) {
+      const error = await readError(response.clone())
+      assert.deepEqual([response.status, error.param], [400, param])
+    }
+    assert.match(await bobs.text(), /Set `store: false`/)
+    await server.assertNoOpenHolds()
   })
 })

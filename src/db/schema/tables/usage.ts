@@ -95,9 +95,22 @@ export interface ResponsePinsTable {
   at: number
 }
 
+/** An item of a response, to which later requests of the account may refer. */
+export interface ResponseItemsTable {
+  account_id: string
+  item_id: string
+  /** When it was created or last referred to, in milliseconds. */
+  used_at: number
+  /** What it counts of the account's maximum. */
+  bytes: number
+  /** JSON, sealed with the item's id. */
+  item: Uint8Array
+}
+
 export interface UsageTables {
   requests: RequestsTable
   dropped_bills: DroppedBillsTable
   response_pins: ResponsePinsTable
+  response_items: ResponseItemsTable
   usage_hourly: UsageHourlyTable
 }
