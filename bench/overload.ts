@@ -6,7 +6,6 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 import { rssBytes } from './cpu.ts'
@@ -18,6 +17,7 @@ import { startProduct } from './product.ts'
 import type { IdleClientSettings } from './idle-clients.ts'
 import type { BenchEnvironment, Subject } from './subjects.ts'
 import { compare, hundredths, single, withQuartiles, type Target, type TargetResult } from './targets.ts'
+import { waitUntil } from '../test/support/wait.ts'
 
 /** The product is saturated with this many connections. */
 const saturatingConnections = 64
@@ -166,15 +166,12 @@ async function end(child: ChildProcess): Promise<void> {
 
 /** Waits until the relay has noticed the disconnects and nothing is held for them. */
 async function waitUntilSettled(product: Subject): Promise<void> {
-  for (let tries = 0; tries < 200; tries += 1) {
-    const isSettled = await product.verify?.().then(
+  const isSettled = (): Promise<boolean> | undefined =>
+    product.verify?.().then(
       () => true,
       () => false,
     )
-    if (isSettled) return
-    await delay(50)
-  }
-  throw new Error('money is still held for disconnected clients')
+  await waitUntil(isSettled, 'the holds of disconnected clients to end')
 }
 
 export function overloadResults(figures: OverloadFigures): TargetResult[] {

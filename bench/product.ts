@@ -5,7 +5,6 @@
 
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 
 import { openDatabase } from '../src/db/sqlite/open-database.ts'
 import { databaseFileName } from '../src/db/sqlite/store.ts'
@@ -14,6 +13,7 @@ import { startRelay } from '../test/support/server/relay-process.ts'
 import type { RelayProcess } from '../test/support/server/relay-process.ts'
 import { clientModel, upstreamModel, responseUsage } from './payloads.ts'
 import type { BenchEnvironment, Subject } from './subjects.ts'
+import { waitUntil } from '../test/support/wait.ts'
 
 /** In nano-yuan per token, equal to `prices` below in yuan per 1,000 tokens. */
 const nanosPerToken = { input: 2_000n, output: 4_000n }
@@ -101,11 +101,12 @@ async function seed(
 
 /** The balance once nothing is held. */
 async function settledBalance(relay: RelayProcess, accountId: string): Promise<bigint> {
-  for (const start = performance.now(); performance.now() - start < settleWithinMs; await delay(20)) {
+  const isNothingHeld = async (): Promise<boolean> => {
     const { held } = await relay.admin<{ held: string }>('GET', `/accounts/${accountId}`)
-    if (parseAmount(held) === 0n) return balanceOf(relay, accountId)
+    return parseAmount(held) === 0n
   }
-  throw new Error('money is still held')
+  await waitUntil(isNothingHeld, 'all holds to end', settleWithinMs)
+  return balanceOf(relay, accountId)
 }
 
 async function balanceOf(relay: RelayProcess, accountId: string): Promise<bigint> {

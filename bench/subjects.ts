@@ -9,10 +9,10 @@ import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 import { freePort } from '../test/support/upstream/unreachable-addresses.ts'
+import { waitUntil } from '../test/support/wait.ts'
 
 export type SubjectName =
   | 'direct'
@@ -140,17 +140,17 @@ export async function waitUntilListening(
   child: ChildProcess,
   timeoutMs = 5_000,
 ): Promise<void> {
-  for (const start = performance.now(); performance.now() - start < timeoutMs && child.exitCode === null;) {
+  const isListening = async (): Promise<boolean> => {
+    if (child.exitCode !== null) throw new Error(`${child.spawnargs.join(' ')} has exited`)
     const socket = connect(port, '127.0.0.1')
-    const open = await once(socket, 'connect').then(
+    const isOpen = await once(socket, 'connect').then(
       () => true,
       () => false,
     )
     socket.destroy()
-    if (open) return
-    await delay(25)
+    return isOpen
   }
-  throw new Error(`${child.spawnargs.join(' ')} does not listen on ${port}`)
+  await waitUntil(isListening, `${child.spawnargs.join(' ')} to listen on ${port}`, timeoutMs)
 }
 
 /** Asks a process to exit, and waits for it. */

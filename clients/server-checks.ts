@@ -1,12 +1,12 @@
 /** What tests of official clients prepare and check on the server. */
 import assert from 'node:assert/strict'
 
-import { eventually } from '../test/support/client/responses.ts'
 import { respondWithError } from '../test/support/upstream/scripted-responses.ts'
 import type { ScriptedUpstream } from '../test/support/upstream/scripted-upstream.ts'
 import type { ClientTestServer } from './test-server.ts'
 import { callIds, overloaded, signature } from './upstream-scripts.ts'
 import type { Family } from './upstream-scripts.ts'
+import { waitUntil } from '../test/support/wait.ts'
 
 /** The time in which an upstream must see that a client has left: a second, on a machine ten times slower. */
 const maxDisconnectMs = 10_000
@@ -70,8 +70,10 @@ export async function assertClosed(
 
 /** Checks that a request for an endless response was charged as one that its caller cancelled. */
 export async function assertCutShort({ rich }: ClientTestServer, family: Family): Promise<void> {
-  const record = await eventually('the record of the cancelled request', async () =>
-    (await rich.requests({ model: `${family}-endless` })).find(({ outcome }) => outcome === 'aborted'),
+  const record = await waitUntil(
+    async () =>
+      (await rich.requests({ model: `${family}-endless` })).find(({ outcome }) => outcome === 'aborted'),
+    'the record of the cancelled request',
   )
   assert.ok(record.completion_tokens < 1000, `${record.completion_tokens} tokens`)
 }

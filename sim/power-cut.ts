@@ -18,7 +18,6 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Prng } from './prng.ts'
 import { recordKinds, recordBytes } from './power-disk.ts'
@@ -136,10 +135,9 @@ export class PowerDisk {
     for (const mountPoint of [this.files, this.#mount]) spawnSync('umount', ['-l', mountPoint])
   }
 
+  /** Unmounting continues in the background; until it ends, the folder cannot be removed. */
   async remove(): Promise<void> {
     await this.#detach()
-    // Lazy unmounting continues in the background, and a mounted folder cannot be removed.
-    await delay(100)
   }
 
   /** Applies the log to the image: everything up to the last flush, and random later writes. */

@@ -30,7 +30,7 @@ function dependenciesOf(
 }
 
 describe('files', () => {
-  test('length – at most 400 lines', (t) => {
+  test('Files have at most 400 lines', (t) => {
     const counts = product.map((file) => file.lineCount).toSorted((a, b) => a - b)
     const median = counts[Math.floor(counts.length / 2)] ?? 0
     t.diagnostic(
@@ -44,7 +44,7 @@ describe('files', () => {
     )
   })
 
-  test('names – kebab-case, and say what is inside', () => {
+  test('Names of files are in kebab-case and say what is inside', () => {
     const empty = /(^|[-/.])(utils?|helpers?|common|managers?|base|impl|index|misc)([-/.]|$)/
     const kebab = /^[a-z0-9/-]+(\.(test|long|fixture|d))?\.tsx?$/
     assertNone(
@@ -53,7 +53,7 @@ describe('files', () => {
     )
   })
 
-  test('names – none is retired', () => {
+  test('No file has a retired name', () => {
     const names = new Set(retiredFiles)
     const retired = sources.filter(({ path }) => names.has(path.split('/').at(-1)?.split('.')[0] ?? ''))
     assertNone(
@@ -64,7 +64,7 @@ describe('files', () => {
 })
 
 describe('names', () => {
-  test('declarations – none has a retired name', () => {
+  test('No declaration has a retired name', () => {
     const declaration = new RegExp(
       String.raw`\b(?:class|interface|type|enum|function\*?|const|let)\s+(?:${retiredNames.join('|')})\b(?!\s*:)`,
       'g',
@@ -78,7 +78,7 @@ describe('names', () => {
 })
 
 describe('payments', () => {
-  test('notices – no provider’s notice is read without its signature', () => {
+  test('No notice of a provider is read without its signature', () => {
     assertNone(
       findPlaces(sources, /\bconstructEventWithoutVerification\b(?!\\b)/g),
       'Call `constructEvent`, which verifies the signature:',
@@ -103,7 +103,7 @@ describe('tests', () => {
     )
   })
 
-  test('grouping – every file has a describe block', () => {
+  test('Every test file has a describe block', () => {
     const ungrouped = tests.filter(
       ({ path, code }) => path.endsWith('.test.ts') && /\btest\(/.test(code) && !/\bdescribe\(/.test(code),
     )
@@ -113,7 +113,7 @@ describe('tests', () => {
     )
   })
 
-  test('switches – no test is skipped or exclusive', () => {
+  test('No test is skipped or exclusive', () => {
     const switched = /\b(?:test|it|describe|suite)\.(?:skip|only|todo)\b|\b(?:skip|only|todo):\s*true\b/g
     assertNone(
       findPlaces(sources, switched),
@@ -121,7 +121,21 @@ describe('tests', () => {
     )
   })
 
-  test('backends – every end-to-end test file declares the stores it runs on', () => {
+  test('Tests wait for events, and for a time only by a helper that says why', () => {
+    const waiting = sources.filter(
+      ({ path }) =>
+        (/\.(test|long|fixture)\.ts$/.test(path) || /^(test|sim|clients)\//.test(path)) &&
+        path !== 'test/support/wait.ts',
+    )
+    const sleeps =
+      /\b(?:setTimeout|scheduler)\b[^;\n]*\bfrom 'node:timers\/promises'|\bnew Promise\b[^;=]*=>\s*\{?\s*(?:void )?setTimeout\(|\bwaitForTimeout\(/g
+    assertNone(
+      findPlaces(waiting, sleeps, 'uncommented'),
+      'Wait with waitUntil, staysFalse or, where slowness is the script, scriptedDelay of test/support/wait.ts:',
+    )
+  })
+
+  test('Every end-to-end test file declares the stores it runs on', () => {
     const files = new Map(sources.map((file) => [file.path, file]))
     const isEndToEnd = ({ path }: SourceFile): boolean =>
       /^test\/(e2e|cluster)\/.*\.test\.ts$/.test(path) ||
@@ -144,7 +158,7 @@ describe('tests', () => {
     assertNone(findUncalledEndpoints(callers), 'Call it in an end-to-end test of its resource:')
   })
 
-  test('suites – a file that is not in the short suite says why', () => {
+  test('A file that is not in the short suite says why', () => {
     const invalid = sources.filter(
       ({ path, text }) => /^\/\/ @suite/m.test(text) && suiteOf(path, text) !== 'all',
     )
@@ -173,12 +187,12 @@ describe('foreign programs', () => {
 describe('documents', () => {
   const pages = ['*.md', 'docs/**/*.md'].flatMap((pattern) => globSync(pattern, { cwd: root })).toSorted()
 
-  test('docs/configuration.md – equals the settings in src/config.ts', () => {
+  test('The page docs/configuration.md equals the settings in src/config.ts', () => {
     const page = existsSync(join(root, 'docs/configuration.md')) ? readText('docs/configuration.md') : ''
     assert.ok(page === renderConfigurationPage(), 'Run `npm run docs` and commit docs/configuration.md')
   })
 
-  test('links – lead to existing files and headings', () => {
+  test('Links lead to existing files and headings', () => {
     const anchorsOf = (text: string): string[] =>
       Array.from(text.matchAll(/^#+ (.+)$/gm), ([, heading = '']) =>
         heading
@@ -198,7 +212,7 @@ describe('documents', () => {
     assertNone(broken, 'Correct the link:')
   })
 
-  test('paths – source files named in documents exist', () => {
+  test('Source files named in documents exist', () => {
     const path = /`((?:src|test|sim|bench|console|clients|site|deploy|bin)\/[\w./-]+)`/g
     const missing = pages
       .filter((page) => page !== 'CHANGELOG.md')
@@ -214,7 +228,7 @@ describe('documents', () => {
 describe('dependencies', () => {
   const manifest = JSON.parse(readText('package.json')) as Record<string, Record<string, string>>
 
-  test('versions – are exact', () => {
+  test('Versions are exact', () => {
     const groups = ['dependencies', 'devDependencies', 'optionalDependencies'].map(
       (group) => manifest[group] ?? {},
     )
@@ -227,7 +241,7 @@ describe('dependencies', () => {
     )
   })
 
-  test('package-lock.json – no `engines` excludes the Node.js 20 that npm may run on', () => {
+  test('No `engines` in package-lock.json excludes the Node.js 20 that npm may run on', () => {
     const admitsNode20 = (range: string): boolean =>
       range.split('||').some((part) => {
         const [, operator, major] = /^\s*(>=|\^|~)?\s*v?(\d+|\*)/.exec(part) ?? []
@@ -245,7 +259,7 @@ describe('dependencies', () => {
     )
   })
 
-  test('declarations – equal what the product imports', () => {
+  test('Declared dependencies equal what the product imports', () => {
     const packageOf = (specifier: string) => /^(@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier
     const outside = product
       .flatMap((file) => file.imports)

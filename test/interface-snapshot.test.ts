@@ -108,7 +108,8 @@ describe('Interface snapshot', () => {
 
   test('The paths in the code are unchanged', () => {
     compareWithSnapshot(
-      'endpoints', 'routes',
+      'endpoints',
+      'routes',
       literals(
         /['"`]((?:\/v1|\/api|\/console|\/status|\/healthz|\/readyz|\/metrics|\/openapi)[\w/.:*-]*)['"`]/g,
       ),
@@ -160,7 +161,8 @@ describe('Interface snapshot', () => {
   test('Journal rows of earlier releases are read and written alike', () => {
     for (const row of journalRows) assert.equal(encodeEvents(decodeEvents(row)), row)
     compareWithSnapshot(
-      'journal', 'rows',
+      'journal',
+      'rows',
       journalRows.map((row) => decodeEvents(row).map((event) => JSON.parse(encodeEvents([event])) as Json)),
     )
   })
@@ -174,7 +176,8 @@ describe('Interface snapshot', () => {
 
   test('The names of headers are unchanged', () => {
     compareWithSnapshot(
-      'headers', 'names',
+      'headers',
+      'names',
       literals(
         /['"`]((?:x-(?!slu)[a-z]|x-sluice|idempotent-|idempotency-|request-id|retry-after)[a-z-]*)['"`]/g,
       ),
@@ -186,7 +189,8 @@ describe('Interface snapshot', () => {
     const codes = Array.from(text.matchAll(/^ {2}(\w+): \[\s*\d{3},/gm), ([, code = '']) => code)
     assert.ok(codes.length > 20)
     compareWithSnapshot(
-      'errors', 'codes',
+      'errors',
+      'codes',
       Object.fromEntries(
         codes.toSorted().map((code) => {
           const error = apiError(code as Parameters<typeof apiError>[0])
@@ -198,7 +202,8 @@ describe('Interface snapshot', () => {
 
   test('The names of settings are unchanged', () => {
     compareWithSnapshot(
-      'settings', 'environment',
+      'settings',
+      'environment',
       Object.values(settings)
         .map(({ env }) => env)
         .toSorted(),

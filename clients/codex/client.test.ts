@@ -17,13 +17,14 @@ import { describe, test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 
 import { getObjects, isObject, type Json } from '../../src/providers/json-fields.ts'
-import { eventually, waitForNewestRecord } from '../../test/support/client/responses.ts'
+import { waitForNewestRecord } from '../../test/support/client/responses.ts'
 import type { Account } from '../../test/support/server/account.ts'
 import type { RegisteredUpstream, TestServer } from '../../test/support/server/test-server.ts'
 import type { Script } from '../../test/support/upstream/exchange.ts'
 import { messageItem, nativeEvents, respondWithItems } from '../../test/support/upstream/native-responses.ts'
 import { startAgentTestServer, type Prompt, type Reply } from '../agent-test-server.ts'
 import { usage } from '../upstream-scripts.ts'
+import { waitUntil } from '../../test/support/wait.ts'
 
 const platform = `codex-${process.platform}-${process.arch}`
 const triple = `${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-unknown-linux-musl`
@@ -225,10 +226,10 @@ describe('Codex', () => {
       await t.test(`${kind}: Abort – ends the upstream’s response, and is charged`, async (t) => {
         const account = await server.account({ balance: '10' })
         const child = (await Codex.create(t, server.url, { account, model })).start(question)
-        await eventually('content', async () => {
+        await waitUntil(async () => {
           const sent = upstream.requests.at(-1)
-          return (sent?.json['stream'] === true && sent.bytesSent > 4000) || undefined
-        })
+          return sent?.json['stream'] === true && sent.bytesSent > 4000
+        }, 'content')
         child.kill('SIGTERM')
         await once(child, 'close')
         const { outcome, cost } = await waitForNewestRecord(account)

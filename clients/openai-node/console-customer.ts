@@ -4,7 +4,6 @@ import { describe, test } from 'node:test'
 
 import OpenAI from 'openai'
 
-import { eventually } from '../../test/support/client/responses.ts'
 import { openBrowser, sharedBrowserServer } from '../../test/support/console/browser.ts'
 import type { BrowserSession } from '../../test/support/console/browser.ts'
 import {
@@ -18,6 +17,7 @@ import {
   waitForToast,
 } from '../../test/support/console/console-steps.ts'
 import { respondWith } from '../../test/support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../test/support/wait.ts'
 
 const testServer = await sharedBrowserServer({ env: { SIGN_UP: 'invite' } })
 
@@ -48,7 +48,7 @@ async function readPages({ context }: BrowserSession): Promise<PageData> {
 /** Checks that balance, today's sums, usage and request list are up to date soon after a response. */
 async function assertShown(browser: BrowserSession, balance: string, today: Sums): Promise<string> {
   const settledAt = performance.now()
-  await eventually(`${today.requests} requests and ¥${today.cost}`, async () => {
+  await waitUntil(async () => {
     const { overview, series, requests } = await readPages(browser)
     const isUpToDate =
       overview.balance === balance &&
@@ -56,8 +56,8 @@ async function assertShown(browser: BrowserSession, balance: string, today: Sums
         ({ requests: count, cost }) => count === today.requests && cost === today.cost,
       ) &&
       requests.data.length === today.requests
-    return isUpToDate ? true : undefined
-  })
+    return isUpToDate
+  }, `${today.requests} requests and ¥${today.cost}`)
   const updateMs = performance.now() - settledAt
   const message = `cost and usage were shown after ${updateMs.toFixed(0)} ms`
   assert.ok(updateMs < maxUpdateMs, message)

@@ -8,6 +8,7 @@ import { createLog } from '../lib/log.ts'
 import { listNotifications } from '../notifications/notifications.ts'
 import { openRolledUpStore } from '../usage/rollups/rolled-up-store.fixture.ts'
 import { runHousekeeping } from './housekeeping.ts'
+import { waitUntil } from '../../test/support/wait.ts'
 
 const hourMs = 3_600_000
 
@@ -82,13 +83,12 @@ describe('Housekeeping', () => {
     db: Awaited<ReturnType<typeof openRolledUpStore>>['db'],
     requests: number,
   ): Promise<void> {
-    for (;;) {
+    await waitUntil(async () => {
       const [row] = await db.all<{ sum: number }>({
         sql: 'select coalesce(sum(requests), 0) as sum from usage_hourly',
         parameters: [],
       })
-      if (row?.sum === requests) return
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
+      return row?.sum === requests
+    }, 'the roll-up')
   }
 })

@@ -5,6 +5,7 @@ import { queryDays, queryMinutes, sumByModelSince, sumCounts } from '../health/a
 import { RecentOutcomes } from '../health/recent-outcomes.ts'
 import { deleteOldMinutes } from '../usage/rollups/availability-rollup.ts'
 import { openRolledUpStore } from '../usage/rollups/rolled-up-store.fixture.ts'
+import { waitUntil } from '../../test/support/wait.ts'
 
 describe('availability', () => {
   test('RecentOutcomes – counts each request once by model, like the roll-ups', async (t) => {
@@ -48,8 +49,7 @@ describe('availability', () => {
     assert.ok((recent.lastFailure('m') ?? 0) > now - 25_000)
 
     const span = { model: 'm', from: now - 1_800_000, to: now + 1 }
-    while ((await queryMinutes(db, span)).length === 0)
-      await new Promise((resolve) => setTimeout(resolve, 20))
+    await waitUntil(async () => (await queryMinutes(db, span)).length > 0, 'the roll-up')
     const ever = { ...span, from: 0 }
     assert.deepEqual(sumCounts(await queryDays(db, ever)), { answered: 16, failed: 106, apart: 0 })
     assert.deepEqual(sumCounts(await queryMinutes(db, span)), { answered: 16, failed: 105, apart: 0 })

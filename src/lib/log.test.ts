@@ -9,7 +9,7 @@ process.stdin.resume().on('end', async () => {
   // More than a pipe holds, in several writes.
   for (let number = 0; number < 40; number += 1) {
     log.info({ padding: 'x'.repeat(10_000) }, 'a line that nobody reads')
-    await new Promise((resolve) => setTimeout(resolve, 1))
+    await new Promise(setImmediate)
   }
   process.exit(3)
 })`

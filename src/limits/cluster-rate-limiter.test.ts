@@ -1,12 +1,12 @@
 /** One suite for both implementations of ClusterRateLimiter: in memory and in Redis. */
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { startRedis, redisSkipReason } from '../shared/redis.fixture.ts'
 import { newSubjects, none } from './rate-limit-subjects.fixture.ts'
 import { LocalRateLimiter, type ClusterRateLimiter } from './local-rate-limiter.ts'
 import type { RateLimitSubject, RateLimits } from './rate-limiter.ts'
 import { RedisRateLimiter } from './redis-rate-limiter.ts'
+import { waitUntil } from '../../test/support/wait.ts'
 
 /** Long enough that no lease is renewed during a test. */
 const leaseMs = 60_000
@@ -25,7 +25,7 @@ async function createRedisLimiter(aheadMs: () => number): Promise<ClusterRateLim
   const monotonicNow = (): number => Math.floor(performance.now())
   const local = new LocalRateLimiter(() => singleNode, monotonicNow)
   const limiter = new RedisRateLimiter({ url: redis?.url ?? '', leaseMs, local, monotonicNow, aheadMs })
-  while (!limiter.isShared) await delay(5)
+  await waitUntil(() => limiter.isShared)
   return limiter
 }
 
@@ -169,7 +169,7 @@ describe('RedisRateLimiter', () => {
         return new RedisRateLimiter({ url: server.url, leaseMs, local, monotonicNow })
       })
       t.after(() => Promise.all(nodes.map((node) => node.close())))
-      for (const node of nodes) while (!node.isShared) await delay(5)
+      await waitUntil(() => nodes.every((node) => node.isShared))
       const admitted = async (subjects: RateLimitSubject[], prefix: string): Promise<number[]> => {
         const counts: number[] = []
         for (const [index, node] of nodes.entries()) {
@@ -182,7 +182,7 @@ describe('RedisRateLimiter', () => {
       }
       assert.deepEqual(await admitted(newSubjects({ rpm: 61 }), 'shared'), [50, 11])
       await server.stop()
-      while (nodes.some((node) => node.isShared)) await delay(5)
+      await waitUntil(() => !nodes.some((node) => node.isShared))
       assert.deepEqual(await admitted(newSubjects({ rpm: 61 }), 'alone'), [31, 30])
       await server.start()
       const subjects = newSubjects({ rpm: 61 })
@@ -193,7 +193,7 @@ describe('RedisRateLimiter', () => {
         ahead = 0
         return areShared
       }
-      while (!areConnected()) await delay(5)
+      await waitUntil(areConnected)
       assert.deepEqual(await admitted(subjects, 'again'), [31, 30], 'nodes keep to their shares for a minute')
     },
   )

@@ -1,7 +1,6 @@
 /** Slots and windows when a node crashes, or when Redis is down, frozen or loses its data. */
 import assert from 'node:assert/strict'
 import { after, describe, test, type TestContext } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { openRetargetableProxy, openTcpProxy } from '../lib/tcp-proxy.fixture.ts'
 import { startRedis, redisSkipReason } from '../shared/redis.fixture.ts'
 import { RedisSlidingWindows } from '../shared/redis-sliding-windows.ts'
@@ -9,6 +8,7 @@ import { newSubjects } from './rate-limit-subjects.fixture.ts'
 import { LocalRateLimiter, type ClusterRateLimiter } from './local-rate-limiter.ts'
 import type { RateLimitSubject } from './rate-limiter.ts'
 import { RedisRateLimiter } from './redis-rate-limiter.ts'
+import { staysFalse, waitUntil } from '../../test/support/wait.ts'
 
 /** Long enough that no lease is renewed during a test. */
 const leaseMs = 60_000
@@ -74,7 +74,7 @@ describe('RedisRateLimiter', () => {
         createNode(t, url, leaseMs, () => ahead),
         createNode(t, url, leaseMs, () => ahead),
       ]
-      while (!crashed.isShared || !other.isShared) await delay(5)
+      await waitUntil(() => crashed.isShared && other.isShared)
       const [lapsing, ended] = [newSubjects({ concurrency: 1 }), newSubjects({}, { concurrency: 1 })]
       await crashed.reserve('lapsing', lapsing, 1)
       await crashed.reserve('ended', ended, 1)
@@ -88,7 +88,7 @@ describe('RedisRateLimiter', () => {
         'ended',
         ended.map(({ subject }) => subject),
       )
-      while (await isSlotTaken(other, 'after its end', ended)) await delay(5)
+      await waitUntil(async () => !(await isSlotTaken(other, 'after its end', ended)))
       assert.ok(await isSlotTaken(other, 'still early', lapsing))
       ahead = leaseMs + 2000
       assert.ok(!(await isSlotTaken(other, 'in time', lapsing)))
@@ -112,29 +112,30 @@ describe('RedisRateLimiter', () => {
         ahead = 0
         return isShared
       }
-      while (!isThere()) await delay(5)
+      await waitUntil(isThere)
       await limiter.reserve('short', short, 1)
       limiter.finish('short', 0)
       const long = newSubjects({ concurrency: 1 })
       await limiter.reserve('long', long, 1)
       const { rates: other } = createNode(t, server.url, shortLeaseMs)
-      while (!other.isShared) await delay(5)
-      while (!(await isSlotTaken(other, 'beside it', long))) other.finish('beside it', 0)
-      await delay(2 * shortLeaseMs)
-      assert.ok(await isSlotTaken(other, 'beside it', long), 'its lease was not renewed')
+      await waitUntil(() => other.isShared)
+      const isFree = async (): Promise<boolean> => !(await isSlotTaken(other, 'beside it', long))
+      while (await isFree()) other.finish('beside it', 0)
+      await staysFalse(isFree, 2 * shortLeaseMs, 'its lease was not renewed')
       assert.ok(!(await isSlotTaken(other, 'after it', short)))
       other.finish('after it', 1)
       await server.stop()
       await server.start()
       const { rates: later } = createNode(t, server.url, shortLeaseMs)
-      while (!later.isShared) await delay(5)
-      while (!(await isSlotTaken(later, 'later', long))) {
-        later.finish('later', 0)
-        await delay(20)
-      }
+      await waitUntil(() => later.isShared)
+      await waitUntil(async () => {
+        const isTaken = await isSlotTaken(later, 'later', long)
+        if (!isTaken) later.finish('later', 0)
+        return isTaken
+      })
       assert.ok(!(await isSlotTaken(later, 'after all', short)))
       limiter.finish('long', 0)
-      while (await isSlotTaken(later, 'at the end', long)) await delay(5)
+      await waitUntil(async () => !(await isSlotTaken(later, 'at the end', long)))
     },
   )
 
@@ -155,7 +156,7 @@ describe('RedisRateLimiter', () => {
       })
       t.after(() => windows.close())
       const { rates: other } = createNode(t, server.url, leaseMs)
-      while (!limiter.isShared || !other.isShared) await delay(5)
+      await waitUntil(() => limiter.isShared && other.isShared)
       const subjects = newSubjects({ concurrency: 1, tpm: 10 })
       server.signal('SIGSTOP')
       const reserve = async (id: string, tokens: number) => limiter.reserve(id, subjects, tokens)
@@ -166,7 +167,7 @@ describe('RedisRateLimiter', () => {
       limiter.finish('small', 1)
       await away.promise
       server.signal('SIGCONT')
-      while (await isSlotTaken(other, 'afterwards', subjects)) await delay(5)
+      await waitUntil(async () => !(await isSlotTaken(other, 'afterwards', subjects)))
     },
   )
 
@@ -180,7 +181,7 @@ describe('RedisRateLimiter', () => {
       let ahead = 0
       const { rates: limiter } = createNode(t, proxy.url, leaseMs, () => ahead)
       const { rates: other } = createNode(t, now.url, leaseMs, () => ahead)
-      while (!limiter.isShared || !other.isShared) await delay(5)
+      await waitUntil(() => limiter.isShared && other.isShared)
       const subjects = newSubjects({ concurrency: 1 })
       proxy.retarget(now.url)
       await before.replicate(now)
@@ -197,7 +198,7 @@ describe('RedisRateLimiter', () => {
         other.finish('beside it', 1)
         return isThere
       }
-      while (!(await isCountedThere())) await delay(20)
+      await waitUntil(isCountedThere)
     },
   )
 

@@ -2,7 +2,7 @@
 
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { connect, createServer, type AddressInfo } from 'node:net'
-import { setTimeout as delay } from 'node:timers/promises'
+import { waitUntil } from '../../test/support/wait.ts'
 
 const program = 'redis-server'
 const startTimeoutMs = 10_000
@@ -45,10 +45,9 @@ export class RedisServer {
   async start(): Promise<void> {
     const settings = ['--port', String(this.#port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
     this.#process = spawn(program, settings, { stdio: 'ignore' })
-    for (const start = performance.now(); performance.now() - start < startTimeoutMs; await delay(20)) {
-      if ((await sendCommand(this.#port, 'PING')).startsWith('+PONG')) return
-    }
-    throw new Error('redis-server did not start.')
+    const isListening = async (): Promise<boolean> =>
+      (await sendCommand(this.#port, 'PING')).startsWith('+PONG')
+    await waitUntil(isListening, 'redis-server to start', startTimeoutMs)
   }
 
   /** Makes this server a replica of another, which rejects writes. */

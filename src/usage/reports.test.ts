@@ -11,6 +11,7 @@ import { listRequestRows } from './request-pages.ts'
 import { countFailures, countRequestsSince } from './traffic.ts'
 import { keysUsedInHour, findSpendAnomalies } from './spend-anomalies.ts'
 import { loadTrafficFlows } from './traffic-flows.ts'
+import { waitUntil } from '../../test/support/wait.ts'
 
 const hourMs = 3_600_000
 const outcomes = ['ok', 'refused', 'failed', 'truncated', 'aborted', 'ended'] as const
@@ -37,12 +38,12 @@ function rowsOf(first: number, count: number): RequestRow[] {
 
 async function waitForRollup(db: Db, rows: number): Promise<void> {
   const cursor = sql.selectFrom('cursors').select('position').where('name', '=', 'usage_hourly')
-  while (((await db.first(cursor))?.position ?? 0) < rows) await new Promise(setImmediate)
+  await waitUntil(async () => ((await db.first(cursor))?.position ?? 0) >= rows, 'the roll-up')
 }
 
 async function waitForBackfill(db: Db): Promise<void> {
   const unfilled = sql.selectFrom('traffic_hourly').select('hour').where('prompt_tokens', 'is', null).limit(1)
-  while ((await db.first(unfilled)) !== undefined) await new Promise(setImmediate)
+  await waitUntil(async () => (await db.first(unfilled)) === undefined, 'the backfill')
 }
 
 /**

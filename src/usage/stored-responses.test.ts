@@ -6,6 +6,7 @@ import { sql } from '../db/schema/schema.ts'
 import { createLedgerCommit, openAnyStore } from '../db/store.fixture.ts'
 import { generateDataKey, createSealer } from '../lib/encryption.ts'
 import { StoredResponses } from './stored-responses.ts'
+import { waitUntil } from '../../test/support/wait.ts'
 
 const sealer = createSealer(generateDataKey())
 const answer = Buffer.from('{"choices":[]}')
@@ -54,11 +55,10 @@ describe('stored responses', () => {
     )
     await store.commit(createLedgerCommit(1, { storedResponses: [...old, row('new', now)] }))
     const left = sql.selectFrom('kept_answers').select('key_hash')
-    for (;;) {
+    await waitUntil(async () => {
       const keys = (await store.db.all(left)).map((each) => each.key_hash)
       assert.ok(keys.includes('new'))
-      if (keys.length === 1) return
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    }
+      return keys.length === 1
+    }, 'the deletion')
   })
 })

@@ -8,19 +8,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, test, type TestContext } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 
 import { openClient } from '../../src/db/postgres/connection.ts'
 import { migratePostgres } from '../../src/db/postgres/migrate.ts'
 import { postgresSkipReason, type PostgresServer } from '../../src/db/postgres/postgres.fixture.ts'
 import { Account, chatRequest } from '../support/server/account.ts'
-import { isLeader, sharedPostgres, waitUntil } from '../support/server/cluster.ts'
+import { isLeader, sharedPostgres } from '../support/server/cluster.ts'
 import { CommandLine } from '../support/server/command-line.ts'
 import { TestServer, startTestServer, type Verification } from '../support/server/test-server.ts'
 import { pauseAfter } from '../support/upstream/fault-injection.ts'
 import { startRelay } from '../support/server/relay-process.ts'
 import { respondWith, respondWithDeltas } from '../support/upstream/scripted-responses.ts'
 import { killWhileBlocked, beginSql, insertRequestSql } from '../support/server/blocking-session.ts'
+import { waitUntil } from '../support/wait.ts'
 
 interface Backup {
   readonly path: string
@@ -49,11 +49,10 @@ async function sendRequest(account: Account): Promise<number> {
 /** Makes a backup over HTTP and returns its final state. */
 async function makeBackup(server: TestServer): Promise<string> {
   const { id } = await server.admin<{ id: string }>('POST', '/backups')
-  for (const start = performance.now(); performance.now() - start < 60_000; await delay(25)) {
+  return waitUntil(async () => {
     const { state } = await server.admin<{ state: string }>('GET', `/backups/${id}`)
-    if (state !== 'making') return state
-  }
-  throw new Error('the backup did not finish')
+    return state !== 'making' && state
+  }, 'the end of the backup')
 }
 
 async function startPopulatedNode(t: TestContext, env: Record<string, string>) {

@@ -4,7 +4,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { postgresSkipReason } from '../../src/db/postgres/postgres.fixture.ts'
 import { createPng } from '../../src/lib/image-files.fixture.ts'
-import { startCluster, waitUntil } from '../support/server/cluster.ts'
+import { startCluster } from '../support/server/cluster.ts'
+import { waitUntil } from '../support/wait.ts'
 
 const skip = postgresSkipReason
 

@@ -5,7 +5,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { openClient } from '../../src/db/postgres/connection.ts'
 import { postgresSkipReason } from '../../src/db/postgres/postgres.fixture.ts'
-import { startCluster, waitUntil } from '../support/server/cluster.ts'
+import { startCluster } from '../support/server/cluster.ts'
+import { waitUntil } from '../support/wait.ts'
 
 const skip = postgresSkipReason
 const report = '/v1/dashboard/billing/usage'

@@ -22,11 +22,11 @@ import {
   startCluster,
   waitUntilApplied,
   waitUntilServed,
-  waitUntil,
   addModel,
 } from '../support/server/cluster.ts'
 import { commandLineFor } from '../support/server/command-line.ts'
 import { startTraffic, runOutage } from '../long/database-outage.ts'
+import { waitUntil } from '../support/wait.ts'
 
 const skip = postgresSkipReason
 

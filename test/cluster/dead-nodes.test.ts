@@ -13,12 +13,12 @@ import {
   isLeader,
   sharedPostgres,
   startCluster,
-  waitUntil,
   waitUntilServed,
 } from '../support/server/cluster.ts'
 import { CommandLine } from '../support/server/command-line.ts'
 import { pauseAfter, waitFor } from '../support/upstream/fault-injection.ts'
 import { respondWith } from '../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../support/wait.ts'
 
 let postgres: PostgresServer
 if (skip === false) postgres = await sharedPostgres()

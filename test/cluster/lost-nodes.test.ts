@@ -14,7 +14,6 @@ import {
   addModel,
   sharedCluster,
   startCluster,
-  waitUntil,
   waitUntilApplied,
   waitUntilServed,
 } from '../support/server/cluster.ts'
@@ -23,6 +22,7 @@ import { pauseAfter, waitFor } from '../support/upstream/fault-injection.ts'
 import { sendConcurrently, totalCost, withStatus } from '../support/client/parallel-requests.ts'
 import { startRelay } from '../support/server/relay-process.ts'
 import { respondWith, respondWithDeltas } from '../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../support/wait.ts'
 
 const skip = postgresSkipReason === false ? redisSkipReason : postgresSkipReason
 
@@ -218,7 +218,7 @@ describe('Slots of killed nodes', () => {
 
       await killWithOpenStream()
       // Earlier than the default lease of 30 s would end.
-      await waitUntil(isFree, 25_000)
+      await waitUntil(isFree, 'the slot to be free', 25_000)
 
       await cluster.restartNode(1, { SLOT_LEASE: '1h' })
       await killWithOpenStream()

@@ -13,7 +13,6 @@ import {
   addModel,
   sharedCluster,
   showObedience,
-  waitUntil,
   waitUntilServed,
 } from '../support/server/cluster.ts'
 import { pauseAfter, waitFor } from '../support/upstream/fault-injection.ts'
@@ -24,6 +23,7 @@ import {
   withStatus,
 } from '../support/client/parallel-requests.ts'
 import { respondWith, respondWithDeltas, respondWithin } from '../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../support/wait.ts'
 
 const skip = postgresSkipReason
 /** On an idle machine, requests succeed 3 s after the database is available again. */
@@ -176,6 +176,7 @@ describe('Cluster nodes', () => {
         await waitUntil(
           async () =>
             withStatus(await sendConcurrently(account, url, chatRequest('outage'), 1), 200).length === 1,
+          'the recovery',
           maxRecoveryMs,
         )
       }

@@ -4,7 +4,6 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 
 import { openClient, runScript } from '../../src/db/postgres/connection.ts'
 import { deleteRequestsShared } from '../../src/db/postgres/retention.ts'
@@ -14,6 +13,7 @@ import { chatRequest } from '../support/server/account.ts'
 import { sharedPostgres } from '../support/server/cluster.ts'
 import { startTestServer } from '../support/server/test-server.ts'
 import { respondWith } from '../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../support/wait.ts'
 
 const skip = postgresSkipReason
 const dayMs = 86_400_000
@@ -85,10 +85,6 @@ describe('Request retention in a cluster', () => {
           `select count(*) as rows from requests where account_id = 'acc_old'`,
         )
         return Number(rows[0]?.['rows'])
-      }
-      const waitUntil = async (condition: () => Promise<boolean>): Promise<void> => {
-        for (const start = performance.now(); !(await condition()); await delay(20))
-          assert.ok(performance.now() - start < timeoutMs, 'the condition was not met')
       }
       await waitUntil(async () => (await waitingSessions()).some((name) => name.endsWith('jobs')))
       assert.equal(await countOldRequests(), oldRows - 2000, 'two batches are deleted, the third is blocked')

@@ -3,7 +3,6 @@
 /** State that all nodes share: failing upstreams, throttled guesses, health checks, the leader and its checks. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { broadcastChannelSql } from '../../src/db/postgres/change-feed.ts'
 import { openClient, runScript } from '../../src/db/postgres/connection.ts'
 import { jobLock } from '../../src/db/postgres/advisory-locks.ts'
@@ -17,13 +16,13 @@ import {
   isLeader,
   sharedCluster,
   startCluster,
-  waitUntil,
   waitUntilServed,
 } from '../support/server/cluster.ts'
 import { sendConcurrently, withStatus } from '../support/client/parallel-requests.ts'
 import type { RelayProcess } from '../support/server/relay-process.ts'
 import { respondWithError, respondWith } from '../support/upstream/scripted-responses.ts'
 import type { UpstreamHealth } from '../support/server/upstream-health.ts'
+import { scriptedDelay, waitUntil } from '../support/wait.ts'
 
 const skip = postgresSkipReason
 /** On an idle machine, a state reaches the other nodes within a second. */
@@ -151,7 +150,7 @@ describe('Shared state', () => {
       while (idle.requests.length < 6) {
         const sentAt = performance.now()
         await sendConcurrently(account, other.url, chatRequest('used'), 1)
-        await delay(50)
+        await scriptedDelay(50)
         // On a busy machine requests are slow, and an upstream without requests is idle.
         if (performance.now() - sentAt > 300) pauses += 1
       }

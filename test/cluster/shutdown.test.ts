@@ -9,8 +9,9 @@ import type { Client } from 'pg'
 import { openClient } from '../../src/db/postgres/connection.ts'
 import { jobLock } from '../../src/db/postgres/advisory-locks.ts'
 import { postgresSkipReason, type PostgresServer } from '../../src/db/postgres/postgres.fixture.ts'
-import { sharedPostgres, waitUntil } from '../support/server/cluster.ts'
+import { sharedPostgres } from '../support/server/cluster.ts'
 import { startTestServer } from '../support/server/test-server.ts'
+import { waitUntil } from '../support/wait.ts'
 
 const skip = postgresSkipReason
 

@@ -5,8 +5,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import { postgresSkipReason } from '../../src/db/postgres/postgres.fixture.ts'
-import { addModel, startCluster, waitUntil } from '../support/server/cluster.ts'
+import { addModel, startCluster } from '../support/server/cluster.ts'
 import { readRelayApi, readStatus, rejectRequests } from '../support/server/status.ts'
+import { waitUntil } from '../support/wait.ts'
 
 interface Incident {
   title: string

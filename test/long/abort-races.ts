@@ -8,12 +8,12 @@ import { connect, type Socket } from 'node:net'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Prng } from '../../sim/prng.ts'
 import { requestHead } from '../support/client/raw-http.ts'
-import { eventually } from '../support/client/responses.ts'
 import { chatRequest, type Account } from '../support/server/account.ts'
 import type { RegisteredUpstream, TestServer } from '../support/server/test-server.ts'
 import type { Exchange, Script } from '../support/upstream/exchange.ts'
 import { paceEvents, waitFor } from '../support/upstream/fault-injection.ts'
 import { respondWith, respondWithDeltas } from '../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../support/wait.ts'
 
 const phases = [
   'in the head',
@@ -188,7 +188,7 @@ async function callAndDisconnect(
 /** Two requests run at once, and a third is rejected: no slot is lost, and none is there twice. */
 async function assertTwoSlots({ account, upstream }: AbortContext): Promise<void> {
   const request = chatRequest('m', { messages: [{ role: 'user', content: 'gated' }] })
-  await eventually('both slots are free', async () => {
+  await waitUntil(async () => {
     const gate = new Gate()
     upstream.gate = gate
     const responses = [account.post(request), account.post(request)]
@@ -200,7 +200,7 @@ async function assertTwoSlots({ account, upstream }: AbortContext): Promise<void
     if (third === undefined) return undefined
     assert.deepEqual([third.status, ...statuses], [429, 200, 200])
     return true
-  })
+  }, 'both slots are free')
 }
 
 export interface AbortRaceResult {

@@ -8,10 +8,11 @@ import type { TestContext } from 'node:test'
 import { openClient, runScript } from '../../src/db/postgres/connection.ts'
 import { startRedis, type RedisServer } from '../../src/shared/redis.fixture.ts'
 import { startLoadBalancer } from '../support/server/load-balancer.ts'
-import { startCluster, waitUntil, type Cluster } from '../support/server/cluster.ts'
+import { startCluster, type Cluster } from '../support/server/cluster.ts'
 import { crashEnv } from './crash-trials.ts'
 import { planOf, type ObservedCall } from '../support/client/concurrent-clients.ts'
 import { startTraffic } from './database-outage.ts'
+import { waitUntil } from '../support/wait.ts'
 
 /** Each client fails at most once per kill, so that two kills cause at most ten failures. */
 const clientCount = 5
@@ -72,10 +73,14 @@ export async function runChaos(t: TestContext, { requests, rounds, maxMs }: Chao
     const share = (step + 0.5) / steps
     const isDue = (): boolean =>
       clients.calls.length >= requests * share || performance.now() - startedAt > maxMs * share
-    await waitUntil(isDue, maxMs)
+    await waitUntil(isDue, 'the next fault', maxMs)
     await faults[step % faults.length]?.({ ...cluster, redis }, Math.floor(step / faults.length))
   }
-  await waitUntil(() => clients.calls.length === requests || performance.now() - startedAt > maxMs, 2 * maxMs)
+  await waitUntil(
+    () => clients.calls.length === requests || performance.now() - startedAt > maxMs,
+    'all calls',
+    2 * maxMs,
+  )
   const calls = await clients.stop()
   const seconds = (performance.now() - startedAt) / 1000
   const failed = calls.filter(isRelayFailure)

@@ -1,8 +1,8 @@
 /** Trials of the crash tests: something is killed, each time at a different moment. */
 import assert from 'node:assert/strict'
-import { setTimeout as delay } from 'node:timers/promises'
 import { compareCharges, CrashLoad, WordMeter, prices, type Comparison } from './crash-comparison.ts'
 import type { TestServer } from '../support/server/test-server.ts'
+import { scriptedDelay } from '../support/wait.ts'
 
 /** A disk whose power can be cut and restored. */
 export interface Power {
@@ -41,7 +41,7 @@ export async function runCrashTrial(
   const load = new CrashLoad(account, server.url)
   load.stream(streamCount)
   load.repeat(8)
-  await delay(delayMs)
+  await scriptedDelay(delayMs)
   if (target !== 'a worker') {
     const power = typeof target === 'object' ? target : null
     // What clients have received by now was on the disk before the power cut.

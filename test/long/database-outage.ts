@@ -1,10 +1,10 @@
 /** Outages of a cluster's database under load. */
 import assert from 'node:assert/strict'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Account } from '../support/server/account.ts'
-import { type Cluster, waitUntil, waitUntilApplied, waitUntilServed } from '../support/server/cluster.ts'
+import { type Cluster, waitUntilApplied, waitUntilServed } from '../support/server/cluster.ts'
 import { ConcurrentClients, UpstreamMeter } from '../support/client/concurrent-clients.ts'
 import { historyPrices, verifyHistory } from './verify-history.ts'
+import { scriptedDelay, waitUntil } from '../support/wait.ts'
 
 const balance = '1000'
 /** On an idle machine, requests succeed 3 s after the database is available again. */
@@ -62,7 +62,7 @@ export async function runOutage(
   const callsBefore = clients.calls.length
   await postgres.stop(signal)
   meanwhile?.()
-  await delay(ms)
+  await scriptedDelay(ms)
   await recover()
   const startedAt = performance.now()
   const callsDuring = clients.calls.length

@@ -6,12 +6,12 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 
 import { chatRequest } from '../support/server/account.ts'
 import { sharedTestServer } from '../support/server/test-server.ts'
 import { respondWithError, respondWith } from '../support/upstream/scripted-responses.ts'
 import { countAttempts, runInParallel, runLoadWithFault, faultNames } from './failover-load.ts'
+import { scriptedDelay } from '../support/wait.ts'
 
 const server = await sharedTestServer({ env: { WORKERS: '2' } })
 const requests = 1000
@@ -52,7 +52,7 @@ describe('Failover', () => {
       const response = await account.post(chatRequest('recovering'))
       assert.equal(response.status, 200)
       await response.arrayBuffer()
-      await delay(50)
+      await scriptedDelay(50)
     }
     const startedAt = performance.now()
     while (performance.now() - startedAt < 60_000) await sendRequest()

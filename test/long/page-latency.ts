@@ -1,11 +1,11 @@
 /** The latency of the pages of usage and requests over a large history, with several users reloading at once. */
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { keyEndpoints } from '../../src/http/console/account/keys.ts'
 import { percentile, writeHistory } from './large-history.ts'
 import { signUpCustomer, setUpOperator, type ConsoleSession } from '../support/console/console-session.ts'
 import { startTestServer, type TestServer } from '../support/server/test-server.ts'
+import { scriptedDelay } from '../support/wait.ts'
 
 export const userCount = 5
 
@@ -106,7 +106,7 @@ export async function reloadPages(history: LargeHistory, signal: AbortSignal): P
     for (let count = user; !signal.aborted; count += 1) {
       const page = history.pages[count % history.pages.length]
       if (page !== undefined) await loadPage(page)
-      await delay(1000, undefined, { signal }).catch(() => undefined)
+      await scriptedDelay(1000, signal)
     }
   }
   await Promise.all(Array.from({ length: userCount }, (_, user) => reloadAs(user * 2)))

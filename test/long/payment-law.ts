@@ -7,13 +7,13 @@ import type { TestContext } from 'node:test'
 import type { Db } from '../../src/db/db.ts'
 import { dateOf } from '../../src/ledger/periods.ts'
 import { expectResponse } from '../support/client/admin-api.ts'
-import { waitUntil } from '../support/server/cluster.ts'
 import { openDatabase } from '../support/server/database-access.ts'
 import type { RelayProcess } from '../support/server/relay-process.ts'
 import type { TestServer } from '../support/server/test-server.ts'
 import { assertPaymentLaw, openWork, readPaymentRows } from './payment-books.ts'
 import { PaymentTraffic } from './payment-traffic.ts'
 import type { PaymentWorld } from './payment-world.ts'
+import { waitUntil } from '../support/wait.ts'
 
 const dayMs = 86_400_000
 const accountCount = 20
@@ -76,7 +76,7 @@ async function disturb(
 ): Promise<void> {
   for (const [index, act] of disturbances.entries()) {
     const share = (index + 0.5) / disturbances.length
-    await waitUntil(() => traffic.notices >= notices * share, maxWaitMs)
+    await waitUntil(() => traffic.notices >= notices * share, 'more notices', maxWaitMs)
     await act()
   }
 }
@@ -101,7 +101,7 @@ async function letDaysPass(db: Db, { world, relays, traffic }: Run): Promise<voi
 }
 
 async function waitForEnds(db: Db): Promise<void> {
-  await waitUntil(async () => openWork(await readPaymentRows(db)) === 0, maxWaitMs)
+  await waitUntil(async () => openWork(await readPaymentRows(db)) === 0, 'the end of all payments', maxWaitMs)
 }
 
 /** As an operator who looks into the provider’s own pages. */

@@ -2,7 +2,6 @@
  * Payers who order and pay, or do not; providers whose notices come often, late, in any order or never; forgers; refunds and
  * debits: all at once, at relays that come and go.
  */
-import { setTimeout as delay } from 'node:timers/promises'
 import type { PaymentOrder } from '../../src/http/api/payment-orders.ts'
 import type { PaymentRefund } from '../../src/http/api/payment-refunds.ts'
 import { formatMinor } from '../../src/lib/currency.ts'
@@ -17,11 +16,15 @@ import {
 } from '../support/payments/scripted-provider.ts'
 import type { RelayProcess } from '../support/server/relay-process.ts'
 import { refundFaults, type PaymentWorld } from './payment-world.ts'
+import { scriptedDelay, waitUntil } from '../support/wait.ts'
 
 const payers = 10
 const senders = 8
 const maxCopies = 20
 const retryForMs = 60_000
+const becomesPaidForMs = 5000
+/** An outage of the database lasts less. */
+const maxPauseMs = 600_000
 const debit = '-0.5'
 
 /** Forged at every provider; the others are genuine where notices are not dated. */
@@ -78,8 +81,8 @@ export class PaymentTraffic {
     const sending = Array.from({ length: senders }, async () => {
       while (state.isPaying || this.#queue.length > 0 || this.notices < notices) {
         const next = this.#takeQueued() ?? (state.isPaying ? undefined : this.#repeated())
-        if (next === undefined) await delay(10)
-        else await this.#deliver(next)
+        if (next !== undefined) await this.#deliver(next)
+        else await waitUntil(() => this.#queue.length > 0 || !state.isPaying, 'a notice', maxPauseMs)
       }
     })
     await Promise.all(paying)
@@ -190,7 +193,7 @@ export class PaymentTraffic {
     const isPaid = provider.payments.some((payment) => payment.order === id)
     if (!isPaid && provider.orders.includes(id)) provider.process?.(id)
     this.#queueNotices(provider, id)
-    await delay(this.#world.prng.between(10, 500))
+    await scriptedDelay(this.#world.prng.between(10, 500))
     this.#pay(provider, id)
     this.#queueNotices(provider, id)
   }
@@ -236,12 +239,9 @@ export class PaymentTraffic {
   }
 
   async #becomesPaid({ id }: PaymentOrder): Promise<boolean> {
-    for (let times = 0; times < 50; times += 1) {
-      const read = await this.#call<PaymentOrder>('GET', `/orders/${id}`)
-      if (read?.body.state === 'paid') return true
-      await delay(100)
-    }
-    return false
+    const isPaid = async (): Promise<boolean> =>
+      (await this.#call<PaymentOrder>('GET', `/orders/${id}`))?.body.state === 'paid'
+    return waitUntil(isPaid, 'the payment', becomesPaidForMs).catch(() => false)
   }
 
   /** undefined: not known, or nothing could go back. It is never repeated: that would be a second refund. */
@@ -285,11 +285,10 @@ export class PaymentTraffic {
     body: object,
     before: () => void = () => undefined,
   ): Promise<Received<Body> | undefined> {
-    for (const start = performance.now(); performance.now() - start < retryForMs; await delay(100)) {
+    const attempt = (): Promise<Received<Body> | undefined> => {
       before()
-      const answer = await this.#call<Body>(method, path, body)
-      if (answer !== undefined) return answer
+      return this.#call<Body>(method, path, body)
     }
-    return undefined
+    return waitUntil(attempt, 'an answer', retryForMs).catch(() => undefined)
   }
 }

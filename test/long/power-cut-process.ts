@@ -10,7 +10,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 import { Prng } from '../../sim/prng.ts'
@@ -18,6 +17,7 @@ import { PowerDisk, type PowerCutResult } from '../../sim/power-cut.ts'
 import { prepareCrashServer, runCrashTrial } from './crash-trials.ts'
 import { TestServer } from '../support/server/test-server.ts'
 import { startRelay } from '../support/server/relay-process.ts'
+import { scriptedDelay } from '../support/wait.ts'
 
 const commitLoop = fileURLToPath(new URL('../../sim/commit-loop.ts', import.meta.url))
 const [, , what = 'relay', count = '10', seedText = String(Date.now() % 1_000_000)] = process.argv
@@ -56,7 +56,7 @@ async function databaseTrials(disk: PowerDisk, synchronous: string): Promise<voi
     let text = ''
     loop.stdout.setEncoding('utf8').on('data', (part: string) => (text += part))
     await once(loop.stdout, 'data')
-    await delay(random.between(100, 500))
+    await scriptedDelay(random.between(100, 500))
     // The last line may be incomplete.
     const committed = Number(text.split('\n').at(-2))
     disk.cutPower()
@@ -85,5 +85,5 @@ try {
   await (what === 'relay' ? relayTrials(disk) : databaseTrials(disk, what))
 } finally {
   await disk.remove()
-  rmSync(folder, { recursive: true, force: true })
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10 })
 }

@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 
 import { chatRequest, type Account } from '../support/server/account.ts'
 import { sendWithoutReading, MiB, residentMiB, procSkipReason } from '../support/client/raw-http.ts'
 import type { ReceivedRequest } from '../support/upstream/exchange.ts'
 import { startTestServer, type TestServer, type RegisteredUpstream } from '../support/server/test-server.ts'
 import { respondWithFlood, respondWith } from '../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../support/wait.ts'
 
 interface FloodContext {
   server: TestServer
@@ -29,10 +29,11 @@ async function floodClients({ server, upstream, account }: FloodContext): Promis
   for (const socket of sockets.splice(500)) socket.destroy()
   const taken = () => seen.reduce((sum, { bytesSent }) => sum + bytesSent, 0)
   let highest = 0
-  for (let last = -1; last !== taken() || upstream.inFlight > 0; await delay(200)) {
-    last = taken()
+  const haveEnded = (): boolean => {
     highest = Math.max(highest, residentMiB(server))
+    return upstream.inFlight === 0
   }
+  await waitUntil(haveEnded, 'the end of all streams', releaseTimeoutMs * 5)
   assert.ok(taken() < 700 * 12 * MiB, `${taken()} bytes were taken from the upstream`)
   for (const socket of sockets) socket.destroy()
   await server.assertNoOpenHolds()
@@ -42,10 +43,11 @@ async function floodClients({ server, upstream, account }: FloodContext): Promis
 /** The resident memory once it is below the bound; otherwise the minimum within the timeout. */
 async function memoryAfterRelease(server: TestServer, boundMiB: number): Promise<number> {
   let lowest = residentMiB(server)
-  for (const start = performance.now(); performance.now() - start < releaseTimeoutMs; await delay(500)) {
+  const isReleased = (): boolean => {
     lowest = Math.min(lowest, residentMiB(server))
-    if (lowest < boundMiB) break
+    return lowest < boundMiB
   }
+  await waitUntil(isReleased, 'the release of memory', releaseTimeoutMs).catch(() => undefined)
   return lowest
 }
 

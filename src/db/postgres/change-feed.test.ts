@@ -2,18 +2,12 @@
 /** How changes of one node reach the others, with or without notifications, across lost connections. */
 import assert from 'node:assert/strict'
 import { after, describe, test, type TestContext } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { ChangeFeed, broadcastChannelSql } from './change-feed.ts'
 import { openClient } from './connection.ts'
 import { startPostgres, postgresSkipReason, type PostgresServer } from './postgres.fixture.ts'
+import { waitUntil } from '../../../test/support/wait.ts'
 
 const skip = postgresSkipReason
-const timeoutMs = 60_000
-
-async function waitUntil(holds: () => boolean): Promise<void> {
-  for (const start = performance.now(); !holds(); await delay(10))
-    assert.ok(performance.now() - start < timeoutMs, 'the condition was not met in time')
-}
 
 let server: Promise<PostgresServer> | undefined
 after(async () => (await server)?.remove())
@@ -100,10 +94,10 @@ describe('ChangeFeed', () => {
     await waitUntil(() => changed.includes('meanwhile'))
     const others = async (): Promise<void> =>
       void (await writer.query(`select pg_notify(channel, 'hello') from (${broadcastChannelSql}) as words`))
-    for (const start = performance.now(); broadcasts.length === 0; await delay(20)) {
-      assert.ok(performance.now() - start < timeoutMs, 'no broadcast was received')
+    await waitUntil(async () => {
       await others()
-    }
+      return broadcasts.length > 0
+    }, 'a broadcast')
     assert.equal(broadcasts[0], 'hello')
     const before = broadcasts.length
     feed.broadcast('my own word')

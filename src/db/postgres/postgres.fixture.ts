@@ -8,13 +8,13 @@ import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { Client } from 'pg'
 import { openClient } from './connection.ts'
 import { sqlState } from './errors.ts'
 import { migratePostgres } from './migrate.ts'
 import { copyFolder, preparedDataFolder } from './prepared-data-folder.fixture.ts'
+import { waitUntil } from '../../../test/support/wait.ts'
 
 const installed = '/usr/lib/postgresql'
 /** `nobody`: PostgreSQL does not run as root. */
@@ -57,16 +57,18 @@ async function runOnServer(url: string, text: string): Promise<void> {
 
 /** Creates a migrated database on the server of `url`; also works from other processes. */
 export async function createFromTemplate(url: string, name: string): Promise<string> {
-  for (const start = performance.now(); performance.now() - start < startTimeoutMs; await delay(30)) {
+  const isCreated = async (): Promise<boolean> => {
     try {
       await runOnServer(url, `create database ${name} template ${template}`)
-      return Object.assign(new URL(url), { pathname: name }).href
+      return true
     } catch (error) {
       // PostgreSQL copies a template for only one client at a time.
-      if (sqlState(error) !== objectInUse) throw error
+      if (sqlState(error) === objectInUse) return false
+      throw error
     }
   }
-  throw new Error('The template was in use all the time.')
+  await waitUntil(isCreated, 'the template, which others copy', startTimeoutMs)
+  return Object.assign(new URL(url), { pathname: name }).href
 }
 
 export class PostgresServer {
@@ -131,7 +133,7 @@ export class PostgresServer {
       `unix_socket_directories=${this.#dir}`,
     ]
     const options = [...settings, ...this.#settings]
-    for (const start = performance.now(); performance.now() - start < startTimeoutMs; await delay(30)) {
+    const isStarted = async (): Promise<boolean> => {
       // After a crash it does not start before all its old processes are gone.
       if (this.#process === undefined || this.#process.exitCode !== null) {
         this.#process = spawn(
@@ -140,9 +142,9 @@ export class PostgresServer {
           { stdio: 'ignore', ...unprivilegedUser() },
         )
       }
-      if (await this.#isListening()) return
+      return this.#isListening()
     }
-    throw new Error('PostgreSQL did not start.')
+    await waitUntil(isStarted, 'PostgreSQL to start', startTimeoutMs)
   }
 
   /** Whether this server listens on its port, and not one of another process that was given the same free port. */
@@ -191,9 +193,9 @@ export class PostgresServer {
       await server.query(`alter system set ${setting} = ''`)
       await server.query('select pg_reload_conf()')
     }
-    for (const start = performance.now(); performance.now() - start < startTimeoutMs; await delay(20))
-      if ((await other.query('select 1 from pg_stat_replication')).length === 0) return
-    throw new Error('The standby is still attached.')
+    const isDetached = async (): Promise<boolean> =>
+      (await other.query('select 1 from pg_stat_replication')).length === 0
+    await waitUntil(isDetached, 'the standby to be detached', startTimeoutMs)
   }
 
   /** Promotes a standby to primary. */

@@ -1,7 +1,6 @@
 /** The leader's rounds over many accounts; test/checks/unit-tests-on-postgres.test.ts runs them on PostgreSQL, too. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { eventually } from '../../../test/support/client/responses.ts'
 import { listOrders } from '../../payments/payment-orders.ts'
 import {
   account,
@@ -14,6 +13,7 @@ import {
   type OpenRecharges,
 } from './automatic-recharge.fixture.ts'
 import { AutomaticRechargeService } from './automatic-recharge-service.ts'
+import { waitUntil } from '../../../test/support/wait.ts'
 
 const minute = 60_000
 
@@ -81,6 +81,6 @@ describe('Rounds of automatic recharges', () => {
     all.mock.resetCalls()
     node.onCharged(account, 9n * yuan)
     assert.equal((await all.mock.calls[0]?.result)?.length, 1)
-    await eventually('the recharge', async () => (charges(open).length === 1 ? true : undefined))
+    await waitUntil(async () => charges(open).length === 1, 'the recharge')
   })
 })

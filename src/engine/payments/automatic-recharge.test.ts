@@ -1,7 +1,6 @@
 /** Automatic recharges over the scripted Stripe; test/checks/unit-tests-on-postgres.test.ts runs them on PostgreSQL, too. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { eventually } from '../../../test/support/client/responses.ts'
 import { sql } from '../../db/schema/schema.ts'
 import { updateAccount } from '../../accounts/accounts.ts'
 import { listNotifications } from '../../notifications/notifications.ts'
@@ -21,6 +20,7 @@ import {
 } from './automatic-recharge.fixture.ts'
 import { AutomaticRechargeService } from './automatic-recharge-service.ts'
 import { checkOrder } from './check-order.ts'
+import { waitUntil } from '../../../test/support/wait.ts'
 
 const minute = 60_000
 const hour = 60 * minute
@@ -103,7 +103,7 @@ describe('Automatic recharge', () => {
     const other = new AutomaticRechargeService(open.deps)
     for (let call = 0; call < 50; call += 1)
       for (const node of [open.service, other]) node.onCharged(account, 5n * yuan)
-    await eventually('the recharge', async () => (open.wallet.balance === 25n * yuan ? true : undefined))
+    await waitUntil(() => open.wallet.balance === 25n * yuan, 'the recharge')
     await Promise.all([open.service.stop(), other.stop()])
     assert.equal((await automaticOrders(open)).length, 1)
     assert.equal(charges(open).length, 1)

@@ -2,7 +2,6 @@
 /** The ledger of a node whose database is unavailable or lost commits, or whose epoch is over. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { joinCluster, listOpenHolds, retireNode } from '../../db/postgres/nodes.ts'
 import { postgresSkipReason } from '../../db/postgres/postgres.fixture.ts'
 import type { CommitFault } from './faulty-connection.fixture.ts'
@@ -21,6 +20,7 @@ import {
   waitForConnection,
   verifyDatabase,
 } from './shared-ledger.fixture.ts'
+import { waitUntil } from '../../../test/support/wait.ts'
 
 const skip = postgresSkipReason
 
@@ -56,7 +56,7 @@ describe('DatabaseOutage', () => {
       await retireNode(node.db, 'one')
       const first = settle(node, 'unknown', 1)
       const bill = settle(node, 'req-1', 10)
-      while (node.events.length === 0) await delay(5)
+      await waitUntil(() => node.events.length > 0)
       // More than one batch takes, before and after it.
       const others = Array.from({ length: 1200 }, (_, index) => settle(node, `unknown-${index}`, 1))
       const ended = rejoin(node).then(() => expire(node, 'req-1'))
@@ -82,7 +82,7 @@ describe('DatabaseOutage', () => {
       commit`)
     // This database does not know the hold.
     const charged = settle(node, 'req-2', 50)
-    while (!node.events.some((why) => why.includes('without commits that it had confirmed'))) await delay(5)
+    await waitUntil(() => node.events.some((why) => why.includes('without commits that it had confirmed')))
     await rejoin(node)
     assert.equal(await charged, 0n)
     for (const { id } of await listOpenHolds(node.db, 'one')) await expire(node, id)

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import type { Client, Connection } from 'pg'
 import { openTcpProxy, type AfterHook } from '../../lib/tcp-proxy.fixture.ts'
+import { scriptedDelay } from '../../../test/support/wait.ts'
 
 /**
  * What happens to a pipeline that commits: it passes, is dropped before the database has it, is committed while its
@@ -44,7 +45,7 @@ export function openFaultyProxy(
         far.write(bytes)
         if (fault === 'pass') return
         isMuted = true
-        setTimeout(() => near.destroy(), 40)
+        void scriptedDelay(40).then(() => near.destroy())
       })
     },
   )

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Db } from '../../db/db.ts'
 import { joinCluster, retireNode } from '../../db/postgres/nodes.ts'
 import { postgresSkipReason as skip } from '../../db/postgres/postgres.fixture.ts'
@@ -17,6 +16,7 @@ import {
   verifyDatabase,
   type TestLedger,
 } from './shared-ledger.fixture.ts'
+import { waitUntil } from '../../../test/support/wait.ts'
 
 const timezone = 'UTC'
 const dayMs = 86_400_000
@@ -139,7 +139,7 @@ describe('a cluster whose clocks are wrong', () => {
       await joinCluster(node.db, { id: 'old', name: 'old', version: '0.2.1' })
       await setClock(present - 2 * dayMs)
       assert.equal(await holdAt(node, 'behind', present), null)
-      while (node.events.length === 0) await delay(5)
+      await waitUntil(() => node.events.length > 0)
       assert.match(node.events[0] ?? '', /releases before 0\.3\.0/)
       assert.equal(await holdAt(node, 'behind', present), null)
       await retireNode(node.db, 'old')

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { afterAllFiles } from '../../../test/support/runner/after-all-files.ts'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from 'pg'
 import type { Db } from '../../db/db.ts'
 import { openClient } from '../../db/postgres/connection.ts'
@@ -21,6 +20,7 @@ import { postgresSource } from '../verification/postgres-source.ts'
 import { verifyLedger, type LedgerReport } from '../verification/replay.ts'
 import { version } from '../../lib/version.ts'
 import type { CreditResult, Results } from '../../ledger/transaction.ts'
+import { waitUntil } from '../../../test/support/wait.ts'
 
 /** One server for all tests of a process, each of which has its own database. */
 let server: Promise<PostgresServer> | undefined
@@ -112,11 +112,7 @@ export async function enterCredit(
   account = 'one',
 ): Promise<CreditResult> {
   const operation = { at, account, source: 'credit' as const, ...fields }
-  for (;;) {
-    const reply = await ledger.decide({ kind: 'credit', credit: operation })
-    if (reply !== null) return reply
-    await delay(20)
-  }
+  return waitUntil(() => ledger.decide({ kind: 'credit', credit: operation }), 'the credit')
 }
 
 export function hold({ ledger }: TestLedger, id: string, account = 'one'): Promise<Results['hold'] | null> {
@@ -145,7 +141,7 @@ export async function rejoin({ ledger, db }: TestLedger): Promise<void> {
 }
 
 export async function waitUntilAdmitting(ledger: SharedLedger): Promise<void> {
-  while (!ledger.isAdmitting) await delay(5)
+  await waitUntil(() => ledger.isAdmitting)
 }
 
 /** A connection of an operator, who changes the database directly. */
@@ -162,5 +158,5 @@ export function verifyDatabase(url: string): Promise<LedgerReport> {
 /** Waits until a connection of the database meets the condition. */
 export async function waitForConnection(db: Db, condition: string): Promise<void> {
   const sql = `select 1 from pg_stat_activity where ${condition}`
-  while ((await db.all({ sql, parameters: [] })).length === 0) await delay(10)
+  await waitUntil(async () => (await db.all({ sql, parameters: [] })).length > 0, condition)
 }

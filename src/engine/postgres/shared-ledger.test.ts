@@ -2,7 +2,6 @@
 /** The ledger of a node whose connection to the database breaks at the worst moments: around its commits. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { compileQuery, type Db } from '../../db/db.ts'
 import { openClient, runStatement } from '../../db/postgres/connection.ts'
 import { readAvailableUnderHolds, readOwnerRows } from '../../db/postgres/ledger-rows.ts'
@@ -24,6 +23,7 @@ import {
 } from './shared-ledger.fixture.ts'
 import { postgresSource } from '../verification/postgres-source.ts'
 import { verifyLedger } from '../verification/replay.ts'
+import { waitUntil } from '../../../test/support/wait.ts'
 
 const skip = postgresSkipReason
 
@@ -55,7 +55,7 @@ describe('SharedLedger', () => {
           () => true,
           () => false,
         )
-      while (!(await isDrained())) await delay(10)
+      await waitUntil(isDrained, 'the ledger to drain')
       assert.deepEqual(node.events, [])
       assert.equal(charged, 25n * 36n)
       assert.ok(commits > 30, `${commits} commits`)

@@ -2,7 +2,6 @@
 /** The monitor of a cluster's ledger: it finds every tampering, and reports nothing if nothing is wrong. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test, type TestContext } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from 'pg'
 import { openClient } from '../../db/postgres/connection.ts'
 import { deleteRequestsShared } from '../../db/postgres/retention.ts'
@@ -23,6 +22,7 @@ import {
 } from '../postgres/shared-ledger.fixture.ts'
 import { tamperingSince, saveTables, tamperingBefore, tamper, withTampering } from './tampering.fixture.ts'
 import { monitorInThread } from './verify-thread.ts'
+import { waitUntil } from '../../../test/support/wait.ts'
 
 const skip = postgresSkipReason
 
@@ -234,7 +234,8 @@ describe('LedgerMonitor', () => {
       const stops = [monitorAt(0), monitorAt(1)]
       t.after(() => Promise.all(stops.map((stop) => stop())))
       const waitForChecks = async (node: number, times: number): Promise<void> => {
-        for (const end = (checks[node] ?? 0) + times; (checks[node] ?? 0) < end;) await delay(10)
+        const end = (checks[node] ?? 0) + times
+        await waitUntil(() => (checks[node] ?? 0) >= end, `${times} checks`)
       }
       await waitForChecks(0, 3)
       assert.equal(checks[1], 0)

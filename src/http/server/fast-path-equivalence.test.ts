@@ -1,9 +1,9 @@
 /** The fast path and node:http receive the same bytes and must send the same responses. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
 import { chatRequest, headerNames, startFastPath, startNodeServer, RawClient } from './fast-path.fixture.ts'
+import { scriptedDelay } from '../../../test/support/wait.ts'
 
 const line = 'POST /v1/chat/completions HTTP/1.1\r\n'
 const closingRequest = 'GET /bye HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
@@ -23,7 +23,7 @@ async function exchangeBytes(
   }
   for (let received = -1; received !== client.received.length && !client.isClosed;) {
     received = client.received.length
-    await Promise.race([delay(quietMs), client.waitForClose()])
+    await Promise.race([scriptedDelay(quietMs), client.waitForClose()])
   }
   client.socket.destroy()
   return client.responses.map(({ status, body }) => `${status} ${body}`)

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { describe, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { BodyBudget } from '../body.ts'
 import {
   bodyLimitBytes,
@@ -12,6 +11,7 @@ import {
   RawClient,
   type RawResponse,
 } from './fast-path.fixture.ts'
+import { scriptedDelay, waitUntil, waitUntilUnchanged } from '../../../test/support/wait.ts'
 
 /** Bodies may take 60 ms, and 120 ms without progress. */
 function briefBudget(): BodyBudget {
@@ -47,7 +47,7 @@ describe('fast path', () => {
       Array.from({ length: request.length - 1 }, async (_, i) => {
         const client = new RawClient(t, port)
         await client.write(request.slice(0, i + 1))
-        await delay(5)
+        await scriptedDelay(5)
         await client.write(request.slice(i + 1))
         const [response] = await client.waitForResponses(1)
         assert.ok(response)
@@ -116,7 +116,7 @@ describe('fast path', () => {
       Array.from({ length: request.length - 1 }, async (_, i) => {
         const client = new RawClient(t, port)
         await client.write(request.slice(0, i + 1))
-        await delay(5)
+        await scriptedDelay(5)
         await client.write(request.slice(i + 1))
         const [response] = await client.waitForResponses(1)
         assert.ok(response)
@@ -172,9 +172,9 @@ describe('fast path', () => {
     const head = (account: string): string =>
       `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: ${account}\r\nContent-Length: 1000\r\n\r\n`
     await first.write(head('a') + 'x'.repeat(900))
-    await delay(20)
+    await waitUntil(() => budget.heldBytes === 900)
     await second.write(head('b') + 'x'.repeat(500))
-    await delay(20)
+    await waitUntil(() => budget.heldBytes === 1400)
     await second.write('x'.repeat(200))
     assert.equal((await second.waitForResponses(1))[0]?.status, 503)
     await first.write('x'.repeat(100))
@@ -231,9 +231,12 @@ describe('fast path', () => {
   })
 
   test('closeIdle – idle connections close now, busy ones after their response', async (t) => {
-    const release = Promise.withResolvers<void>()
+    const [begun, release] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     const handle = withErrorResponses(async (request, response) => {
-      if (request.path === '/chat/completions') await release.promise
+      if (request.path === '/chat/completions') {
+        begun.resolve()
+        await release.promise
+      }
       response.send(200, [], 'done')
     })
     const { port, server, fastPath } = await startFastPath(t, handle)
@@ -241,7 +244,7 @@ describe('fast path', () => {
     await idle.write(chatRequest(''))
     await idle.waitForResponses(1)
     await busy.write(chatRequest('', '', '/chat/completions'))
-    await delay(20)
+    await begun.promise
     const closed = new Promise((resolve) => server.close(resolve))
     fastPath?.closeIdle()
     await idle.waitForClose()
@@ -257,7 +260,7 @@ describe('fast path', () => {
     const { port, fastPath } = await startFastPath(t, echo(), { sweepIntervalMs: 60_000 })
     assert.ok(fastPath)
     const [client, idle] = [new RawClient(t, port), new RawClient(t, port)]
-    while (fastPath.size < 2) await delay(5)
+    await waitUntil(() => fastPath.size === 2)
     fastPath.nowMs += 60_500
     fastPath.closeIdle()
     await client.write(chatRequest('late'))
@@ -288,7 +291,7 @@ describe('fast path', () => {
     socket.resume()
     socket.write(chatRequest('x'.repeat(1000)).repeat(count))
     await first.promise
-    for (let left = -1; left !== socket.writableLength; await delay(200)) left = socket.writableLength
+    await waitUntilUnchanged(() => -socket.writableLength, 200)
     assert.equal(handledCount, 1)
     assert.ok(socket.writableLength > 0, 'the rest must wait at the sender')
     release.resolve()

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ConnectionPool, type PooledConnection } from './connection-pool.ts'
+import { waitUntil } from '../../../test/support/wait.ts'
 
 interface TestConnection extends PooledConnection {
   isUsable: boolean
@@ -50,7 +51,7 @@ describe('ConnectionPool', () => {
 
     const soonOver = createConnection('a')
     const short = createPool([soonOver], 1005)
-    await new Promise((resolve) => setTimeout(resolve, 10))
+    await waitUntil(() => performance.now() > soonOver.expiresAt)
     assert.equal(short.acquire('a'), null)
     assert.ok(soonOver.isDestroyed)
   })

@@ -17,6 +17,7 @@ import {
   startRawServer,
   okResponse,
 } from './http-client.fixture.ts'
+import { scriptedDelay, staysFalse } from '../../../test/support/wait.ts'
 
 /** Resolves every name to these addresses. */
 function resolvingTo(...addresses: string[]): AddressResolver {
@@ -171,8 +172,7 @@ describe('connections of the HTTP client', () => {
     const first = send(client, url, { body })
     await first.head
     first.exchange.pause()
-    await new Promise((done) => setTimeout(done, 50))
-    assert.ok(first.received.bytes < total)
+    await staysFalse(() => first.received.bytes === total, 50, 'although the exchange is paused')
     first.exchange.resume()
     assert.ok(body[0]?.equals((await first.response).body))
     const second = send(client, url, { body })
@@ -199,7 +199,7 @@ describe('connections of the HTTP client', () => {
 
   test('connect timeout – does not apply to the response', async (t) => {
     const url = await startRawServer(t, (socket) =>
-      onRequest(socket, () => setTimeout(() => socket.write(okResponse('ok')), 150)),
+      onRequest(socket, () => void scriptedDelay(150).then(() => socket.write(okResponse('ok')))),
     )
     const { failure } = await send(createTestClient(t), url, { connectTimeoutMs: 100 }).response
     assert.equal(failure, null)

@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { describe, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import {
   send,
   onRequest,
@@ -12,6 +11,7 @@ import {
   minimalRequest,
   okResponse,
 } from './http-client.fixture.ts'
+import { staysFalse, waitUntilUnchanged } from '../../../test/support/wait.ts'
 
 /** Writes zeros as fast as possible; `taken` returns how many the system has accepted. */
 function writeZeros(socket: Socket, total: number): { taken: () => number } {
@@ -26,16 +26,6 @@ function writeZeros(socket: Socket, total: number): { taken: () => number } {
   socket.on('drain', more)
   more()
   return { taken: () => given - socket.writableLength }
-}
-
-/** Waits until a number no longer changes. */
-async function waitUntilStable(read: () => number): Promise<number> {
-  let last = -1
-  while (last !== read()) {
-    last = read()
-    await delay(60)
-  }
-  return last
 }
 
 describe('HttpExchange', () => {
@@ -54,12 +44,11 @@ describe('HttpExchange', () => {
     await head
     exchange.pause()
     const { taken } = await writing.promise
-    const blockedAt = await waitUntilStable(taken)
+    const blockedAt = await waitUntilUnchanged(taken, 60)
     assert.ok(blockedAt < total / 2, `${blockedAt} bytes were taken`)
     const bytesAt = received.bytes
     assert.ok(bytesAt <= 1024 * 1024)
-    await delay(30)
-    assert.equal(received.bytes, bytesAt)
+    await staysFalse(() => received.bytes !== bytesAt, 30, 'although the exchange is paused')
     exchange.resume()
     const { body, failure } = await response
     assert.deepEqual([body.length, failure], [total, null])
@@ -73,8 +62,7 @@ describe('HttpExchange', () => {
     for (let i = 0; i < 2; i += 1) {
       const { exchange, response, received } = send(client, url)
       exchange.pause()
-      await delay(40)
-      assert.deepEqual(received.calls, [])
+      await staysFalse(() => received.calls.length > 0, 40, 'although the exchange is paused')
       exchange.resume()
       assert.equal((await response).body.toString(), 'ok')
     }
@@ -121,8 +109,7 @@ describe('HttpExchange', () => {
     exchange.pause()
     exchange.resume()
     exchange.destroy()
-    await delay(20)
-    assert.equal(received.calls.length, callCount)
+    await staysFalse(() => received.calls.length !== callCount, 20, 'although the exchange is destroyed')
     assert.ok(!received.calls.includes('fail') && !received.calls.includes('end'))
     assert.equal(client.stats.open, 0)
   })
@@ -155,8 +142,8 @@ describe('HttpExchange', () => {
       })
       assert.equal(calls.at(-1), moment)
     }
-    await delay(20)
-    assert.deepEqual([atOnce.received.calls, reused.received.calls], [[], []])
+    const hasCalled = (): boolean => atOnce.received.calls.length + reused.received.calls.length > 0
+    await staysFalse(hasCalled, 20, 'although both exchanges are destroyed')
   })
 
   test('large bodies – 20 MB up and one line of 16 MB down arrive intact', async (t) => {

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import { describe, test } from 'node:test'
 import { send, onRequest, createTestClient, startRawServer, okResponse } from './http-client.fixture.ts'
 import { encodeHeaders } from './http-client.ts'
+import { scriptedDelay } from '../../../test/support/wait.ts'
 
 describe('HttpClient', () => {
   test('request – is sent unchanged with the client’s own headers', async (t) => {
@@ -249,7 +250,7 @@ describe('HttpClient', () => {
       onRequest(socket, (_, nth) => {
         requests += 1
         if (nth === 0) socket.write(okResponse('ok'))
-        else setTimeout(() => socket.destroy(), 80)
+        else void scriptedDelay(80).then(() => socket.destroy())
       })
     })
     const client = createTestClient(t, { staleWindowMs: 20 })
@@ -267,7 +268,7 @@ describe('HttpClient', () => {
         socket.write(okResponse(body.toString()))
         if (turn % 3 === 0) socket.end()
         else if (turn % 5 === 0) setImmediate(() => socket.destroy())
-        else if (turn % 7 === 0) setTimeout(() => socket.end(), 1)
+        else if (turn % 7 === 0) void scriptedDelay(1).then(() => socket.end())
       })
     })
     const client = createTestClient(t)

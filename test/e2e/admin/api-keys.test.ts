@@ -4,7 +4,6 @@
 import assert from 'node:assert/strict'
 import { request as httpRequest } from 'node:http'
 import { describe, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 
 import { chatRequest } from '../../support/server/account.ts'
 import type { Account } from '../../support/server/account.ts'
@@ -12,6 +11,7 @@ import { readError } from '../../support/client/responses.ts'
 import { startTestServer, sharedTestServer } from '../../support/server/test-server.ts'
 import { pauseAfter } from '../../support/upstream/fault-injection.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const page = 'https://app.example'
 const server = await sharedTestServer({
@@ -50,7 +50,7 @@ async function expireSoon({ key }: Account): Promise<number> {
 }
 
 async function waitUntilTime(time: number): Promise<void> {
-  while (Date.now() <= time) await delay(time + 1 - Date.now())
+  await waitUntil(() => Date.now() > time, 'the time')
 }
 
 /** The status of a request with repeated header lines, which fetch would join. */

@@ -16,13 +16,13 @@ import {
   setUpOperator,
   validPassword,
 } from '../../support/console/console-session.ts'
-import { eventually } from '../../support/client/responses.ts'
 import type { List } from '../../support/client/admin-api.ts'
 import { deliverNotice } from '../../support/payments/scripted-provider.ts'
 import { settingsOf } from '../../support/payments/providers.ts'
 import { StripeServer } from '../../support/payments/stripe-server.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const formula = '=cmd|x'
 const provider = await StripeServer.start()
@@ -119,11 +119,11 @@ for (const model of ['m', formula]) {
   await response.text()
 }
 // The record of a rejected request is written after its response, and its roll-up after that.
-await eventually('both records', async () => {
+await waitUntil(async () => {
   const { data } = await operator.admin<List>('GET', '/requests')
   const failures = await operator.admin<List>('GET', '/failures')
   return data.length === 2 && failures.data.length === 1 ? data : undefined
-})
+}, 'both records')
 
 /** For each export: a filter, and fields of the first row that it selects. */
 const expected: Readonly<Record<string, readonly [query: string, first: Readonly<Record<string, string>>]>> =

@@ -5,9 +5,9 @@ import { describe, test } from 'node:test'
 import { chatRequest } from '../../support/server/account.ts'
 import { commandLineFor } from '../../support/server/command-line.ts'
 import { expectError, type List } from '../../support/client/admin-api.ts'
-import { eventually } from '../../support/client/responses.ts'
 import { startTestServer, type TestServer } from '../../support/server/test-server.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const dayMs = 86_400_000
 
@@ -36,10 +36,10 @@ describe('Request export', () => {
     for (const caller of [alice, bob]) await (await caller.post(chatRequest('m'))).text()
     assert.equal((await alice.post(chatRequest('=cmd|x,"y"'))).status, 404)
     // The record of a rejected request is written shortly after its response.
-    const records = await eventually('both records', async () => {
+    const records = await waitUntil(async () => {
       const { data } = await server.admin<List>('GET', `/requests?account=${alice.id}`)
       return data.length >= 2 ? data : undefined
-    })
+    }, 'both records')
     const day = String(records[0]?.['time']).slice(0, 10)
 
     const lines = await exportRows(server, `day=${day}`)

@@ -5,7 +5,6 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import { profileEndpoints } from '../../../src/http/console/auth/profile.ts'
-import { eventually } from '../../support/client/responses.ts'
 import {
   browserSkipReason,
   openBrowser,
@@ -19,6 +18,7 @@ import { findEnglishTexts, setView } from '../../support/console/page-checks.ts'
 import { Account, chatRequest } from '../../support/server/account.ts'
 import type { TestServer } from '../../support/server/test-server.ts'
 import { respondWith, respondWithError } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const env = { INCIDENT_MINIMUM: '2', INCIDENT_RECOVERY: '10m' }
 const testServer = await sharedBrowserServer({ env })
@@ -78,10 +78,10 @@ before(async () => {
   await session.call(profileEndpoints.update, { body: { language: 'zh-CN' } })
   await sendRequests(server, await addFailingModels(server))
   await addRest(server)
-  await eventually('an automatic incident', async () => {
+  await waitUntil(async () => {
     const { data } = await server.admin<{ data: unknown[] }>('GET', '/incidents')
     return data.length > 1 ? data : undefined
-  })
+  }, 'an automatic incident')
 })
 
 async function findOnPages(browser: BrowserSession, paths: readonly string[]): Promise<string[]> {

@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { chatRequest } from '../../support/server/account.ts'
-import { eventually } from '../../support/client/responses.ts'
 import { openBrowser, browserSkipReason, sharedBrowserServer } from '../../support/console/browser.ts'
 import { createKey, goToPage, redeemVoucher, signUp } from '../../support/console/console-steps.ts'
 import { inTwoBrowsers } from '../../support/console/page-checks.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const testServer = await sharedBrowserServer()
 async function createVoucher(amount: string): Promise<string> {
@@ -26,8 +26,9 @@ async function sendRequest(secret: string, model: string): Promise<string> {
   })
   await response.arrayBuffer()
   const id = response.headers.get('x-request-id') ?? ''
-  return eventually(`the record of ${id}`, async () =>
-    (await testServer().requests({ request_id: id })).length === 1 ? id : undefined,
+  return waitUntil(
+    async () => ((await testServer().requests({ request_id: id })).length === 1 ? id : undefined),
+    `the record of ${id}`,
   )
 }
 

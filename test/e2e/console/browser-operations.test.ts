@@ -6,7 +6,6 @@ import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { chatRequest, type Account } from '../../support/server/account.ts'
-import { eventually } from '../../support/client/responses.ts'
 import { executeSql } from '../../support/server/database-access.ts'
 import {
   operatorPassword,
@@ -19,6 +18,7 @@ import type { RegisteredUpstream } from '../../support/server/test-server.ts'
 import { checkPage } from '../../support/console/page-checks.ts'
 import { startWebhookSink } from '../../support/sinks/webhook-sinks.ts'
 import { respondWithError, respondWith } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const skip = { skip: browserSkipReason }
 /** For work of other threads on a busy machine. */
@@ -86,10 +86,10 @@ describe('Operations in a browser', () => {
     await row.getByText('Verified', { exact: true }).waitFor(longTimeout)
     const { checked_at: createdAt } = await readBackup()
     await chooseAction(page, row, 'Verify')
-    await eventually('the backup is verified again', async () => {
+    await waitUntil(async () => {
       const { state, checked_at: checkedAt } = await readBackup()
-      return (state === 'whole' && checkedAt !== createdAt) || undefined
-    })
+      return state === 'whole' && checkedAt !== createdAt
+    }, 'the backup is verified again')
     await browser.open('/operator/backups')
     const [download] = await Promise.all([
       page.waitForEvent('download', longTimeout),
@@ -246,7 +246,7 @@ describe('Operations in a browser', () => {
   test('Rejected requests that share a record – are shown with their number', skip, async (t) => {
     const rejected = await testServer().account()
     await rejected.post(chatRequest('no-such-model'))
-    const { request_id: id } = await eventually('its record', async () => (await rejected.requests())[0])
+    const { request_id: id } = await waitUntil(async () => (await rejected.requests())[0], 'its record')
     await executeSql(testServer().relay, `update requests set count = 7940 where request_id = '${id}'`)
     const browser = await openAsOperator(t, testServer())
     const paths = [`/operator/requests?request_id=${id}`, `/operator/requests/${id}`]

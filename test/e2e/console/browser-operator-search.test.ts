@@ -7,10 +7,10 @@ import { readFile } from 'node:fs/promises'
 import { before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { chatRequest } from '../../support/server/account.ts'
-import { eventually } from '../../support/client/responses.ts'
 import { browserSkipReason, sharedBrowserServer } from '../../support/console/browser.ts'
 import { openAsOperator } from '../../support/console/console-steps.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const skip = { skip: browserSkipReason }
 const testServer = await sharedBrowserServer()
@@ -28,9 +28,7 @@ before(async () => {
     const account = await server.account(settings)
     await (await account.post(chatRequest('m'))).text()
   }
-  await eventually('both requests', async () =>
-    (await testServer().requests()).length === 2 ? true : undefined,
-  )
+  await waitUntil(async () => (await testServer().requests()).length === 2, 'both requests')
 })
 
 async function filterBy(page: Page, label: string, text: string): Promise<void> {

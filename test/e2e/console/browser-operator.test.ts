@@ -4,10 +4,8 @@
 /** An operator in a browser: from the printed set-up link to the audit log. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { chatRequest } from '../../support/server/account.ts'
-import { eventually } from '../../support/client/responses.ts'
 import {
   setUpOperator,
   waitUntilSignedIn,
@@ -37,6 +35,7 @@ import {
 } from '../../support/console/operator-steps.ts'
 import { startScriptedUpstream } from '../../support/upstream/scripted-upstream.ts'
 import { respondWithError, respondWith } from '../../support/upstream/scripted-responses.ts'
+import { scriptedDelay, waitUntil } from '../../support/wait.ts'
 
 const testServer = await sharedBrowserServer({ env: { INCIDENT_RECOVERY: '2s' } })
 
@@ -112,11 +111,11 @@ async function requestStatus(secret: string): Promise<number> {
  * account within its request limit.
  */
 async function pollUnderTraffic(secret: string, condition: () => Promise<boolean>): Promise<void> {
-  await eventually('the effect of the traffic', async () => {
+  await waitUntil(async () => {
     await requestStatus(secret)
-    await delay(100)
-    return (await condition()) ? true : undefined
-  })
+    await scriptedDelay(100)
+    return condition()
+  }, 'the effect of the traffic')
 }
 
 describe('Operator in a browser', () => {

@@ -6,7 +6,6 @@ import { keyEndpoints } from '../../../src/http/console/account/keys.ts'
 import { billingEndpoints } from '../../../src/http/console/billing/billing.ts'
 import { overviewEndpoints } from '../../../src/http/console/usage/overview.ts'
 import { chatRequest } from '../../support/server/account.ts'
-import { eventually } from '../../support/client/responses.ts'
 import {
   signUpCustomer,
   setUpOperator,
@@ -15,6 +14,7 @@ import {
 } from '../../support/console/console-session.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const server = await sharedTestServer()
 const upstream = await server.upstream(respondWith('Hello!', { input: 1000, output: 100, cached: 300 }))
@@ -49,10 +49,10 @@ describe('Overview of a customer', () => {
     assert.deepEqual(wallet.caps, { daily: '0.0121', monthly: null })
     const rejected = await sendRequest(secret)
     assert.equal((await readError(rejected)).code, 'spend_cap_exceeded')
-    const caps = await eventually('the reached cap on the overview', async () => {
+    const caps = await waitUntil(async () => {
       const overview = await session.call(overviewEndpoints.overview)
       return overview.caps.daily.reached ? overview.caps : undefined
-    })
+    }, 'the reached cap on the overview')
     assert.deepEqual([caps.daily.share, caps.monthly.reached], [0.9793, false])
     const { codes } = await operator.admin<{ codes: string[] }>('POST', '/vouchers', {
       amount: '5',

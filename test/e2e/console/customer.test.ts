@@ -9,7 +9,6 @@ import { overviewEndpoints } from '../../../src/http/console/usage/overview.ts'
 import { requestEndpoints, type RequestDetail } from '../../../src/http/console/usage/requests.ts'
 import { usageEndpoints } from '../../../src/http/console/usage/usage.ts'
 import { chatRequest } from '../../support/server/account.ts'
-import { eventually } from '../../support/client/responses.ts'
 import { assertBillAddsUp } from '../../support/client/bills.ts'
 import {
   signUpCustomer,
@@ -19,6 +18,7 @@ import {
 } from '../../support/console/console-session.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { respondWithError, respondWith } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const server = await sharedTestServer()
 const upstream = await server.upstream(respondWith('Hello!', { input: 1000, output: 100, cached: 300 }))
@@ -48,10 +48,10 @@ function sendRequest(secret: string, model = 'm', fields: object = {}): Promise<
 /** Waits for the details of a request; the record of a rejected one is written after its response. */
 function waitForDetail(session: ConsoleSession, response: Response): Promise<RequestDetail> {
   const id = response.headers.get('x-request-id') ?? ''
-  return eventually(`the details of ${id}`, async () => {
+  return waitUntil(async () => {
     const { status } = await session.send(requestEndpoints.request, { id })
     return status === 200 ? session.call(requestEndpoints.request, { id }) : undefined
-  })
+  }, `the details of ${id}`)
 }
 
 describe('Customer console API', () => {

@@ -19,10 +19,10 @@ import {
   readSetUpToken,
 } from '../../support/console/console-session.ts'
 import { setupLinkFileName } from '../../../src/process/setup-link-file.ts'
-import { eventually } from '../../support/client/responses.ts'
 import { startRelay } from '../../support/server/relay-process.ts'
 import { TestServer } from '../../support/server/test-server.ts'
 import { freePort } from '../../support/upstream/unreachable-addresses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const program = fileURLToPath(new URL('../../../bin/sluice.js', import.meta.url))
 /** Runs a program on a terminal. */
@@ -51,8 +51,9 @@ describe('First start', () => {
     const path = join(dataDir, setupLinkFileName)
     assert.equal(statSync(path).mode & 0o777, 0o600)
     assert.match(readFileSync(path, 'utf8'), /^https:\/\/relay\.example\/console\/set-up#\S+\n$/)
-    const line = await eventually('the path of the file', async () =>
-      server.log.find((each) => each.includes('open the one-time link')),
+    const line = await waitUntil(
+      async () => server.log.find((each) => each.includes('open the one-time link')),
+      'the path of the file',
     )
     assert.equal((JSON.parse(line) as { file: string }).file, path)
     for (const each of server.log) assert.equal(typeof JSON.parse(each), 'object')
@@ -84,7 +85,7 @@ describe('First start', () => {
     })
     let output = ''
     child.stdout.on('data', (part: Buffer) => (output += part.toString()))
-    await eventually('the link', async () => /\/console\/set-up#\S+/.exec(output) ?? undefined)
+    await waitUntil(async () => /\/console\/set-up#\S+/.exec(output) ?? undefined, 'the link')
     assert.deepEqual(readdirSync(folder).includes(setupLinkFileName), false)
     const exited = once(child, 'exit')
     process.kill(relayPid(), 'SIGTERM')

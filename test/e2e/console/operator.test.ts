@@ -9,10 +9,10 @@ import { searchResult } from '../../../src/http/admin/system/search.ts'
 import { failures, type Failures } from '../../../src/http/admin/traffic/failures.ts'
 import { z } from 'zod'
 import { chatRequest } from '../../support/server/account.ts'
-import { eventually } from '../../support/client/responses.ts'
 import { ConsoleSession, setUpOperator, validPassword } from '../../support/console/console-session.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { respondWithError, respondWith } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const password = 'smtp-canary-password'
 const server = await sharedTestServer({ env: { SMTP_URL: `smtp://canary:${password}@127.0.0.1:1` } })
@@ -44,10 +44,10 @@ describe('Operator console API', () => {
     const poor = await server.account()
     assert.equal((await poor.post(chatRequest('m'))).status, 402)
     // Settled requests are rolled up shortly afterwards.
-    const summary = await eventually('six requests on the dashboard', async () => {
+    const summary = await waitUntil(async () => {
       const current = dashboard.parse(await operator.admin<Dashboard>('GET', '/dashboard'))
       return current.today.requests === 6 ? current : undefined
-    })
+    }, 'six requests on the dashboard')
     assert.deepEqual(summary.today, {
       requests: 6,
       errors: 3,
@@ -99,10 +99,10 @@ describe('Operator console API', () => {
     const alice = await server.account({ balance: '1' })
     for (let count = 0; count < 8; count += 1) await (await alice.post(chatRequest('broken'))).text()
     const read = () => operator.admin<Dashboard>('GET', '/dashboard')
-    const { open_circuits: circuits } = await eventually('the open circuit', async () => {
+    const { open_circuits: circuits } = await waitUntil(async () => {
       const current = dashboard.parse(await read())
       return current.open_circuits.length > 0 ? current : undefined
-    })
+    }, 'the open circuit')
     assert.deepEqual(
       circuits.map(({ upstream: id, name, model, state }) => [id, name, model, state]),
       [[failing.id, 'failing', 'broken', 'open']],

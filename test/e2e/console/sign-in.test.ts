@@ -10,8 +10,8 @@ import {
   validPassword,
   readError,
 } from '../../support/console/console-session.ts'
-import { eventually } from '../../support/client/responses.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const server = await sharedTestServer({ env: { TRUST_PROXY: '127.0.0.1' } })
 
@@ -48,10 +48,10 @@ describe('Sign-in', () => {
     const passkey = { body: { ticket, response: { id: 'unknown' } }, headers }
     assert.equal((await session.expectError(signInEndpoints.passkeySignIn, passkey)).status, 401)
     for (const method of ['password', 'passkey']) {
-      const lines = await eventually(`a line for ${method}`, async () => {
+      const lines = await waitUntil(async () => {
         const found = server.relay.lines.filter((line) => line.includes(`"method":"${method}"`))
         return found.length > 0 ? found : undefined
-      })
+      }, `a line for ${method}`)
       // One for each worker.
       assert.ok(lines.length <= 2, lines.join('\n'))
       for (const line of lines) {

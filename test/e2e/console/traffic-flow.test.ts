@@ -3,9 +3,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { chatRequest } from '../../support/server/account.ts'
-import { eventually, waitForRecord } from '../../support/client/responses.ts'
+import { waitForRecord } from '../../support/client/responses.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { respondWithError, respondWith } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 interface FlowRow {
   email: string
@@ -42,13 +43,13 @@ describe('Traffic flow', () => {
       await (await alice.post(chatRequest(model))).text()
     const { email } = await server.admin<{ email: string }>('GET', `/accounts/${alice.id}`)
     // The records of rejected requests are written shortly after their responses.
-    const flow = await eventually('the count of all requests', async () => {
+    const flow = await waitUntil(async () => {
       const current = await server.admin<{ requests: number; complete: boolean; data: FlowRow[] }>(
         'GET',
         '/flow',
       )
       return current.requests === 5 ? current : undefined
-    })
+    }, 'the count of all requests')
     assert.equal(flow.complete, true)
     const rows = flow.data.map((row) => [
       row.email,

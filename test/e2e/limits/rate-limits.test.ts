@@ -3,11 +3,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { chatRequest } from '../../support/server/account.ts'
-import { eventually, readError } from '../../support/client/responses.ts'
+import { readError } from '../../support/client/responses.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { neverRespond, waitFor } from '../../support/upstream/fault-injection.ts'
 import { sendConcurrently, withStatus } from '../../support/client/parallel-requests.ts'
 import { respondWithError, respondWith } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const server = await sharedTestServer({ env: { WORKERS: '2' } })
 const upstream = await server.upstream(respondWith('Hello!', { input: 10, output: 5 }))
@@ -35,10 +36,10 @@ describe('Rate limits', () => {
         assert.ok(Number(headers['retry-after-ms']) <= after * 1000)
         assert.equal(headers['x-ratelimit-remaining-requests'], '0')
       }
-      const admitted = await eventually('60 records', async () => {
+      const admitted = await waitUntil(async () => {
         const records = await account.requests({ outcome: 'ok', limit: '1000' })
         return records.length >= 60 ? records : undefined
-      })
+      }, '60 records')
       assert.equal(admitted.length, 60)
     })
   }
@@ -98,10 +99,7 @@ describe('Rate limits', () => {
         account.post(chatRequest('error')),
         account.post(chatRequest('silent'), { signal: disconnect.signal }),
       ])
-      await eventually(
-        'three running requests',
-        async () => upstream.requests.length - before === 3 || undefined,
-      )
+      await waitUntil(() => upstream.requests.length - before === 3, 'three running requests')
       const rejected = await account.post(body)
       assert.equal(rejected.status, 429)
       assert.match((await readError(rejected)).message, /3 concurrent requests/)

@@ -6,9 +6,9 @@ import { describe, test } from 'node:test'
 import { chatRequest, type Account, type RequestRecord } from '../../support/server/account.ts'
 import type { List } from '../../support/client/admin-api.ts'
 import { sendChatRequest, sendConcurrently, type CallResult } from '../../support/client/parallel-requests.ts'
-import { eventually } from '../../support/client/responses.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const maxRows = 60
 const perCode = 400
@@ -55,12 +55,12 @@ function assertBounded(records: readonly RequestRecord[]): void {
 async function assertReported(account: Account): Promise<void> {
   const usage = await server.admin<List>('GET', `/usage?group=key&account=${account.id}`)
   assert.partialDeepStrictEqual(usage.data, [{ requests: total, errors: total, cost: '0' }])
-  const causes = await eventually('the failures', async () => {
+  const causes = await waitUntil(async () => {
     const { data } = await server.admin<List>('GET', '/failures')
     const counts = new Map<unknown, number>()
     for (const { cause, count } of data) counts.set(cause, (counts.get(cause) ?? 0) + Number(count))
     return rejections.every(({ code }) => (counts.get(code) ?? 0) >= perCode) ? counts : undefined
-  })
+  }, 'the failures')
   assert.equal(causes.get('rate_limit_exceeded'), perCode)
   const day = new Date().toISOString().slice(0, 10)
   const csv = await (
@@ -82,14 +82,14 @@ describe('Flood of rejected requests', () => {
       results.push(...answered)
     }
     await sendChatRequest(other, server.url, chatRequest('none'))
-    await eventually('the row of the other key', async () => (await listRejected(other))[0])
+    await waitUntil(async () => (await listRejected(other))[0], 'the row of the other key')
     const counted = await readMetric('sluice_refusals_total')
     for (const { code } of rejections)
       assert.equal(counted.get(code), code === 'model_not_found' ? perCode + 1 : perCode)
-    const summed = await eventually('all reports of the workers', async () => {
+    const summed = await waitUntil(async () => {
       const value = (await readMetric('sluice_refusals_summed_total')).get('') ?? 0
       return value >= total - 2 * maxRows ? value : undefined
-    })
+    }, 'all reports of the workers')
     assert.ok(summed <= total - maxRows)
 
     await server.restart()

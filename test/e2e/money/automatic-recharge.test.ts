@@ -8,7 +8,6 @@ import { automaticRechargeEndpoints } from '../../../src/http/console/billing/au
 import { orderEndpoints } from '../../../src/http/console/billing/payment-orders.ts'
 import { consentVersion } from '../../../src/payments/automatic-recharges.ts'
 import { expectError, expectResponse, type List } from '../../support/client/admin-api.ts'
-import { eventually } from '../../support/client/responses.ts'
 import { setUpOperator, signUpCustomer, type ConsoleSession } from '../../support/console/console-session.ts'
 import { settingsOf } from '../../support/payments/providers.ts'
 import { deliverNotice } from '../../support/payments/scripted-provider.ts'
@@ -16,6 +15,7 @@ import { StripeServer } from '../../support/payments/stripe-server.ts'
 import { Account, chatRequest } from '../../support/server/account.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const stripe = await StripeServer.start()
 after(() => stripe[Symbol.asyncDispose]())
@@ -64,16 +64,14 @@ async function automaticOrders({ account }: Customer): Promise<PaymentOrder[]> {
 }
 
 const paidOnce = (customer: Customer) =>
-  eventually('the recharge', async () => {
+  waitUntil(async () => {
     const orders = await automaticOrders(customer)
     return orders[0]?.state === 'paid' ? orders : undefined
-  })
+  }, 'the recharge')
 
 /** The credit enters the ledger after its order is paid. */
 const hasBalance = ({ account }: Customer, balance: string) =>
-  eventually(`a balance of ${balance}`, async () =>
-    (await account.balance()) === balance ? true : undefined,
-  )
+  waitUntil(async () => (await account.balance()) === balance, `a balance of ${balance}`)
 
 const chargesOf = (orders: readonly PaymentOrder[]): number =>
   stripe.payments.filter(({ order }) => orders.some(({ id }) => id === order)).length
@@ -101,10 +99,9 @@ describe('Automatic recharge', () => {
       else stripe.faults = { create: 'unreachable' }
       const before = stripe.calls.length
       await spend(customer)
-      await eventually('the charge to be asked for', () =>
-        Promise.resolve(
-          stripe.calls.slice(before).some(({ path }) => path === '/v1/payment_intents') || undefined,
-        ),
+      await waitUntil(
+        () => stripe.calls.slice(before).some(({ path }) => path === '/v1/payment_intents'),
+        'the charge to be asked for',
       )
       await server.kill()
       stripe.lostResponses = 0
@@ -121,10 +118,10 @@ describe('Automatic recharge', () => {
     await turnOn(customer, '9.99')
     stripe.state.cardOutcome = 'card_declined'
     await spend(customer)
-    const state = await eventually('the decline', async () => {
+    const state = await waitUntil(async () => {
       const read = await stateOf(customer)
       return read.problem === null ? undefined : read
-    })
+    }, 'the decline')
     stripe.state.cardOutcome = 'succeeded'
     assert.partialDeepStrictEqual(state, { state: 'on', problem: 'card_declined', failures: 1, order: null })
     assert.ok(state.next_attempt_at !== null)

@@ -7,10 +7,10 @@ import type { PaymentOrder } from '../../../src/http/api/payment-orders.ts'
 import { expectError, expectResponse, type List } from '../../support/client/admin-api.ts'
 import { PaymentSteps } from '../../support/payments/payment-steps.ts'
 import { settingsOf, startProvider } from '../../support/payments/providers.ts'
-import { eventually } from '../../support/client/responses.ts'
 import type { Account } from '../../support/server/account.ts'
 import { openDatabase } from '../../support/server/database-access.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const provider = await startProvider.stripe()
 const server = await sharedTestServer({
@@ -89,7 +89,7 @@ describe('Maximum of the balance', () => {
     await credit(account, '-5')
     await server.restart()
     const isEntered = async () => (await account.balance()) === '4000000000' || undefined
-    await eventually('the credit to be entered', isEntered)
+    await waitUntil(isEntered, 'the credit to be entered')
     const warnings = server.log.filter((line) => line.includes('credit reconciliation failed'))
     assert.deepEqual(warnings, [])
   })

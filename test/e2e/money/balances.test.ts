@@ -4,7 +4,6 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { formatAmount, parseAmount } from '../../../src/lib/money.ts'
 import { chatRequest } from '../../support/server/account.ts'
-import { eventually } from '../../support/client/responses.ts'
 import { startRelay } from '../../support/server/relay-process.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { trials } from '../../support/runner/suite.ts'
@@ -22,6 +21,7 @@ import {
   numberedWords,
 } from '../../support/upstream/scripted-responses.ts'
 import { executeSql } from '../../support/server/database-access.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const env = { WORKERS: '2' }
 const server = await sharedTestServer({ env })
@@ -70,7 +70,7 @@ describe('Balances under concurrency', () => {
     const before = upstream.requests.length
     upstream.always(pauseAfter(5, resume.promise, respondWithDeltas(deltas, { input, output })))
     const pending = sendConcurrently(account, server.url, body, 20)
-    await eventually('18 streams at once', async () => upstream.requests.length - before >= 18 || undefined)
+    await waitUntil(() => upstream.requests.length - before >= 18, '18 streams at once')
     resume.resolve()
     const admitted = withStatus(await assertNeverNegative(account, pending), 200)
     assert.ok(admitted.length >= 18, `${admitted.length} were admitted`)
@@ -91,7 +91,7 @@ describe('Balances under concurrency', () => {
     const before = upstream.requests.length
     upstream.always(waitFor(resume.promise, respondWith('Hello!', { input: 10, output: 1024 })))
     const pending = sendConcurrently(account, server.url, chatRequest(model), 20)
-    await eventually('18 requests at once', async () => upstream.requests.length - before >= 18 || undefined)
+    await waitUntil(() => upstream.requests.length - before >= 18, '18 requests at once')
     for (const { json } of upstream.requests.slice(before)) assert.ok(Number(json['max_tokens']) >= 16)
     resume.resolve()
     const admitted = withStatus(await assertNeverNegative(account, pending), 200)
@@ -104,7 +104,7 @@ describe('Balances under concurrency', () => {
     const resume = Promise.withResolvers<void>()
     upstream.next(waitFor(resume.promise, respondWith('Hello!', { input: 10, output: 5 })))
     const pending = account.post(chatRequest('m', { max_tokens: 1000 }))
-    await eventually('an open hold', async () => Number(await account.held()) > 0 || undefined)
+    await waitUntil(async () => Number(await account.held()) > 0, 'an open hold')
     const { held, available } = await account.state()
     assert.equal(parseAmount(held) + parseAmount(available), parseAmount('1'))
     const withdraw = (amount: string, key: string) =>
@@ -140,7 +140,7 @@ describe('Balances under concurrency', () => {
     upstream.always(waitFor(resume.promise, respondWith('Hello!', { input: 1001, output: 101 })))
     const accounts = [plain, half, custom]
     const pending = accounts.map((account) => account.post(chatRequest('priced')))
-    await eventually('three requests', async () => upstream.requests.length - before === 3 || undefined)
+    await waitUntil(() => upstream.requests.length - before === 3, 'three requests')
     await server.admin('PATCH', '/models/priced', { prices: { input: '9', output: '9' } })
     await server.admin('PATCH', '/tiers/half', { price_factor: '1000' })
     resume.resolve()
@@ -167,13 +167,11 @@ describe('Balances under concurrency', () => {
     await changeBalance(5)
     const { dataDir, port } = server.relay
     server.relay = await startRelay({ dataDir, port, env, readyStatuses: [200, 503] })
-    await eventually('the mismatch in the log', () =>
-      Promise.resolve(/ledger mismatch: admission halted/.test(server.log.join('\n')) || undefined),
+    await waitUntil(
+      () => /ledger mismatch: admission halted/.test(server.log.join('\n')),
+      'the mismatch in the log',
     )
-    await eventually(
-      'not ready',
-      async () => (await fetch(`${server.url}/readyz`)).status === 503 || undefined,
-    )
+    await waitUntil(async () => (await fetch(`${server.url}/readyz`)).status === 503, 'not ready')
     assert.equal((await account.post(chatRequest('m'))).status, 503)
     assert.partialDeepStrictEqual(await server.verify(), { ok: false, drift: '0.000000005' })
     await server.stop()

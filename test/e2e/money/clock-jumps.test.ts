@@ -6,13 +6,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 
 import { dayEndOf } from '../../../src/ledger/periods.ts'
 import { chatRequest } from '../../support/server/account.ts'
-import { waitUntil } from '../../support/server/cluster.ts'
 import { startTestServer } from '../../support/server/test-server.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const preload = new URL('../../support/server/preload/shifted-clock.ts', import.meta.url).href
 const dayMs = 86_400_000
@@ -38,14 +37,17 @@ describe('Clock', () => {
     const account = await server.account({ balance: '1', timezone })
     await account.change({ caps: { daily: '0.0202' } })
     const jumps = (): string[] => server.log.filter((line) => line.includes('"clock jumped"'))
+    /** The relay closes idle connections when the clock has jumped, and admits nothing for a moment. */
+    const readResponse = async (): Promise<{ status: number; text: string } | null> => {
+      const response = await account.post(body).catch(() => null)
+      const text = (await response?.text()) ?? ''
+      return response === null || response.status === 503 ? null : { status: response.status, text }
+    }
     /** Sends requests until the cap is reached; returns how many were served, and the last error. */
     const spendCap = async (): Promise<[served: number, error: string]> => {
       for (let served = 0; ;) {
-        // The relay closes idle connections when the clock has jumped.
-        const response = await account.post(body).catch(() => null)
-        const text = (await response?.text()) ?? ''
-        if (response?.status === 200) served += 1
-        else if (response === null || response.status === 503) await delay(50)
+        const { status, text } = await waitUntil(readResponse, 'a response')
+        if (status === 200) served += 1
         else return [served, text]
       }
     }

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { parseAmount } from '../../../src/lib/money.ts'
 import { chatRequest, type Account, type RequestRecord } from '../../support/server/account.ts'
-import { eventually } from '../../support/client/responses.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { isStreamingRequest, type Script } from '../../support/upstream/exchange.ts'
 import { neverRespond } from '../../support/upstream/fault-injection.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const server = await sharedTestServer({ env: { FREE_ABORTS_PER_HOUR: '10' } })
 const upstream = await server.upstream(respondWith('Hello!', { input: 10, output: 4 }))
@@ -52,11 +52,11 @@ async function leaveEarly(
     await upstream.nextRequest()
     const sentMs = performance.now()
     if (answered) await begun.promise
-    await eventually('the time to leave', async () => performance.now() - sentMs >= afterMs || undefined)
+    await waitUntil(async () => performance.now() - sentMs >= afterMs, 'the time to leave')
     disconnect.abort()
     await outcome
     await upstream.nextDisconnect()
-    await eventually('record', async () => (await account.requests()).length === before + call || undefined)
+    await waitUntil(async () => (await account.requests()).length === before + call, 'record')
   }
   return (await account.requests()).slice(0, count).toReversed()
 }

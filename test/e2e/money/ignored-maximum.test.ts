@@ -4,11 +4,11 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { estimateTokens, TokenCounter } from '../../../src/relay/request/token-estimate.ts'
 import { chatRequest } from '../../support/server/account.ts'
-import { eventually } from '../../support/client/responses.ts'
 import { sendConcurrently, withStatus } from '../../support/client/parallel-requests.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { waitFor } from '../../support/upstream/fault-injection.ts'
 import { numberedWords, respondWith } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const server = await sharedTestServer({ env: { WORKERS: '2' } })
 /** A whole response costs ¥0.04. */
@@ -44,10 +44,10 @@ describe('Ignored maximum', () => {
         upstream.always(waitFor(resume.promise, respondWhole))
         let rejected = 0
         const pending = sendConcurrently(account, server.url, chatRequest(model, { ...spelling, stream }), 40)
-        await eventually('all requests admitted or rejected', async () => {
+        await waitUntil(async () => {
           rejected = (await account.requests({ outcome: 'refused' })).length
-          return upstream.requests.length - before + rejected >= 40 || undefined
-        })
+          return upstream.requests.length - before + rejected >= 40
+        }, 'all requests admitted or rejected')
         resume.resolve()
         const served = withStatus(await pending, 200)
         assert.ok(served.length >= 1)
@@ -71,7 +71,7 @@ describe('Ignored maximum', () => {
     const before = upstream.requests.length
     upstream.always(waitFor(resume.promise, respondWith('ok', { input: 1, output: 1 })))
     const pending = account.post(chatRequest(model, { max_tokens: 10 }))
-    await eventually('the request', async () => upstream.requests.length > before || undefined)
+    await waitUntil(() => upstream.requests.length > before, 'the request')
     assert.equal(await account.held(), '0.16')
     resume.resolve()
     assert.equal((await pending).status, 200)
@@ -87,11 +87,11 @@ describe('Ignored maximum', () => {
     const [row] = await account.requests()
     assert.ok(Number(row?.cost) > 0.02)
     upstream.always(respondWith('Yes', { input: 1, output: 1 }, { finish: 'length' }))
-    await eventually('the own name', async () => {
+    await waitUntil(async () => {
       assert.equal((await account.post(body)).status, 200)
       const { max_tokens: own, max_completion_tokens: other } = upstream.requests.at(-1)?.json ?? {}
-      return (own === 1 && other === undefined) || undefined
-    })
+      return own === 1 && other === undefined
+    }, 'the own name')
     const { routes } = await server.admin<{ routes: { maximum: string }[] }>('GET', `/models/${model}`)
     assert.equal(routes[0]?.maximum, 'obeyed')
   })
@@ -136,7 +136,7 @@ describe('Ignored maximum', () => {
     upstream.always(waitFor(resume.promise, respondWith('ok', { input: 1, output: 1 })))
     const before = upstream.requests.length
     const pending = sendConcurrently(account, server.url, chatRequest(model, { max_tokens: 16 }), 10)
-    await eventually('all requests', async () => upstream.requests.length >= before + 10 || undefined)
+    await waitUntil(() => upstream.requests.length >= before + 10, 'all requests')
     resume.resolve()
     assert.equal(withStatus(await pending, 200).length, 10)
   })

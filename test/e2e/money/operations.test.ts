@@ -9,7 +9,6 @@ import {
   totalCost,
   withStatus,
 } from '../../support/client/parallel-requests.ts'
-import { eventually } from '../../support/client/responses.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import type { Script } from '../../support/upstream/exchange.ts'
 import { neverRespond } from '../../support/upstream/fault-injection.ts'
@@ -19,6 +18,7 @@ import {
   respondWithJson,
   respondWithin,
 } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 interface OperationCase {
   readonly name: string
@@ -180,7 +180,7 @@ for (const { name, path, body: fields, script, cost, operation, speaks } of case
             running.isActive = false
           }
       })
-      await eventually('30 completed requests', async () => completed.size >= 30 || undefined)
+      await waitUntil(() => completed.size >= 30, '30 completed requests')
       await server.kill()
       await Promise.all(callers)
       await server.restart()
@@ -200,7 +200,7 @@ for (const { name, path, body: fields, script, cost, operation, speaks } of case
       const earlier = upstream.requests.length
       const leaving = new AbortController()
       const calls = Array.from({ length: 30 }, () => account.post(body, { path, signal: leaving.signal }))
-      await eventually('30 requests', async () => upstream.requests.length - earlier >= 30 || undefined)
+      await waitUntil(() => upstream.requests.length - earlier >= 30, '30 requests')
       assert.ok(parseAmount(await account.held()) >= 30n * cost)
       leaving.abort()
       for (const call of await Promise.allSettled(calls)) assert.equal(call.status, 'rejected')

@@ -13,9 +13,9 @@ import { signUpCustomer } from '../../support/console/console-session.ts'
 import { deliverNotice } from '../../support/payments/scripted-provider.ts'
 import { settingsOf } from '../../support/payments/providers.ts'
 import { StripeServer } from '../../support/payments/stripe-server.ts'
-import { eventually } from '../../support/client/responses.ts'
 import { openDatabase } from '../../support/server/database-access.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const provider = await StripeServer.start()
 after(() => provider[Symbol.asyncDispose]())
@@ -208,12 +208,12 @@ describe('Decisions about payments', () => {
     const store = await openDatabase(server.relay)
     const table = sql.updateTable('payment_orders').set({ expires_at: 1, next_check_at: 1 })
     await store.db.write(table.where('id', '=', order.id))
-    await eventually('the last check', async () => {
+    await waitUntil(async () => {
       const row = await store.db.first(
         sql.selectFrom('payment_orders').select('next_check_at').where('id', '=', order.id),
       )
-      return row?.next_check_at === null || undefined
-    })
+      return row?.next_check_at === null
+    }, 'the last check')
     await store.close()
   })
 })

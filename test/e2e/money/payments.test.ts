@@ -6,12 +6,12 @@ import type { PaymentOrder } from '../../../src/http/api/payment-orders.ts'
 import type { PaymentRefund } from '../../../src/http/api/payment-refunds.ts'
 import { dateOf } from '../../../src/ledger/periods.ts'
 import { expectError, expectResponse, type List } from '../../support/client/admin-api.ts'
-import { eventually } from '../../support/client/responses.ts'
 import { deliverNotice, type ScriptedProvider } from '../../support/payments/scripted-provider.ts'
 import { settingsOf, startProvider } from '../../support/payments/providers.ts'
 import { chatRequest, type Account } from '../../support/server/account.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const providers: readonly ScriptedProvider[] = await Promise.all(
   Object.values(startProvider).map((start) => start()),
@@ -93,10 +93,10 @@ for (const provider of providers) {
       const order = await orderWith(provider, account)
       assert.equal((await check(order)).state, 'pending')
       provider.pay(order.id)
-      const paid = await eventually('the order to be read as paid', async () => {
+      const paid = await waitUntil(async () => {
         const checked = await check(order)
         return checked.state === 'paid' ? checked : undefined
-      })
+      }, 'the order to be read as paid')
       assert.equal(paid.credit, '10')
       assert.equal(await account.balance(), '10')
     })

@@ -5,11 +5,11 @@ import { after, afterEach, describe, test } from 'node:test'
 import type { PaymentOrder } from '../../../src/http/api/payment-orders.ts'
 import { orderEndpoints } from '../../../src/http/console/billing/payment-orders.ts'
 import { expectError, expectResponse, type List } from '../../support/client/admin-api.ts'
-import { eventually } from '../../support/client/responses.ts'
 import { signUpCustomer } from '../../support/console/console-session.ts'
 import { settingsOf, startProvider } from '../../support/payments/providers.ts'
 import type { Account } from '../../support/server/account.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const provider = await startProvider.stripe()
 const server = await sharedTestServer({ env: settingsOf([provider]) })
@@ -39,10 +39,10 @@ const order = ({ id }: Account, amount = '10') =>
 
 function pay({ id }: Pick<PaymentOrder, 'id'>): Promise<PaymentOrder> {
   provider.pay(id)
-  return eventually('the order to be paid', async () => {
+  return waitUntil(async () => {
     const read = await expectResponse<PaymentOrder>(server, 200, ['POST', `/orders/${id}/check`])
     return read.state === 'paid' ? read : undefined
-  })
+  }, 'the order to be paid')
 }
 
 describe('Recharge promotions', () => {

@@ -10,7 +10,6 @@ import { orderEndpoints } from '../../../src/http/console/billing/payment-orders
 import { refundEndpoints } from '../../../src/http/console/billing/payment-refunds.ts'
 import { referralEndpoints } from '../../../src/http/console/billing/referral.ts'
 import { expectError, expectResponse, type List } from '../../support/client/admin-api.ts'
-import { eventually } from '../../support/client/responses.ts'
 import {
   ConsoleSession,
   setUpOperator,
@@ -19,6 +18,7 @@ import {
 } from '../../support/console/console-session.ts'
 import { openDatabase } from '../../support/server/database-access.ts'
 import { sharedTestServer, startTestServer } from '../../support/server/test-server.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const env = {
   BANK_TRANSFER: 'Sluice Ltd, Bank of Examples',
@@ -72,10 +72,10 @@ async function decided(customer: ConsoleSession, from: 'pending' | 'rewarded'): 
   const table = sql.updateTable('referrals').set({ next_check_at: 1 }).where('invited_id', '=', invited)
   await store.db.write(table)
   await store.close()
-  return eventually(`the referral not to be ${from}`, async () => {
+  return waitUntil(async () => {
     const referral = await referralOf(customer)
     return referral === undefined || referral.state === from ? undefined : referral
-  })
+  }, `the referral not to be ${from}`)
 }
 
 describe('Referrals', () => {
@@ -105,10 +105,10 @@ describe('Referrals', () => {
       pending: '20',
     })
     assert.equal((await decided(ben, 'pending')).state, 'rewarded')
-    await eventually('the rewards to be entered', async () => {
+    await waitUntil(async () => {
       const balances = [await balanceOf(ann), await balanceOf(ben)]
       return balances.join(' ') === '20 105' ? balances : undefined
-    })
+    }, 'the rewards to be entered')
     const entries = await expectResponse<List>(server, 200, [
       'GET',
       `/accounts/${await accountOf(ben)}/entries`,
@@ -125,10 +125,10 @@ describe('Referrals', () => {
       { amount: '40', reason: 'unused' },
     ])
     assert.equal((await decided(ben, 'rewarded')).state, 'taken_back')
-    await eventually('the rewards to be taken back', async () => {
+    await waitUntil(async () => {
       const balances = [await balanceOf(ann), await balanceOf(ben)]
       return balances.join(' ') === '0 60' ? balances : undefined
-    })
+    }, 'the rewards to be taken back')
     // The reward is no credit after the payment any more: what is left of the payment can go back.
     assert.deepEqual(
       [amount, (await ben.call(refundEndpoints.refundable, { id: order.id })).amount],

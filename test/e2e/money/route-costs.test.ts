@@ -5,10 +5,10 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import type { Dashboard } from '../../../src/http/admin/monitoring/dashboard.ts'
-import { eventually } from '../../support/client/responses.ts'
 import { chatRequest } from '../../support/server/account.ts'
 import { startTestServer, type TestServer } from '../../support/server/test-server.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 interface Sums {
   readonly model: string
@@ -48,10 +48,10 @@ describe('Costs of routes', () => {
       ['large', null, null, 1],
       ['small', '0.0021', '0.0019', 0],
     ])
-    const unknown = await eventually('both requests on the dashboard', async () => {
+    const unknown = await waitUntil(async () => {
       const dashboard = await server.admin<Dashboard>('GET', '/dashboard')
       return dashboard.month.requests === 2 ? dashboard : undefined
-    })
+    }, 'both requests on the dashboard')
     const { upstream_cost, margin, requests_without_cost } = unknown.month
     assert.deepEqual([upstream_cost, margin, requests_without_cost], [null, null, 1])
     assert.deepEqual(
@@ -62,8 +62,9 @@ describe('Costs of routes', () => {
     assert.deepEqual(unknown.unknown_costs, [named])
 
     await server.restart()
-    const warning = await eventually('the warning', async () =>
-      server.relay.lines.find((line) => line.includes('costs unknown')),
+    const warning = await waitUntil(
+      async () => server.relay.lines.find((line) => line.includes('costs unknown')),
+      'the warning',
     )
     assert.partialDeepStrictEqual(JSON.parse(warning), { upstream: upstream.name, models: ['large'] })
 

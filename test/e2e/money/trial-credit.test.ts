@@ -8,7 +8,6 @@ import { billingEndpoints } from '../../../src/http/console/billing/billing.ts'
 import { runningPromotion } from '../../../src/ledger/credits/promotions.ts'
 import { grantStatements } from '../../../src/ledger/credits/trial-grants.ts'
 import { Account, chatRequest } from '../../support/server/account.ts'
-import { eventually } from '../../support/client/responses.ts'
 import {
   type JsonObject,
   type List,
@@ -22,6 +21,7 @@ import { sharedTestServer } from '../../support/server/test-server.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
 import { signUpCustomer } from '../../support/console/console-session.ts'
 import { openDatabase, executeSql } from '../../support/server/database-access.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const server = await sharedTestServer({ env: { WORKERS: '2', SIGN_UP: 'open' } })
 
@@ -104,7 +104,7 @@ describe('Trial credit', () => {
     await store.close()
     const account = new Account(server, value.id)
     await server.restart()
-    await eventually('the credit', async () => (await account.balance()) === '5' || undefined)
+    await waitUntil(async () => (await account.balance()) === '5', 'the credit')
     await server.kill()
     await server.restart()
     assert.equal(await account.balance(), '5')
@@ -134,9 +134,9 @@ describe('Trial credit', () => {
     const balances: Record<string, string> = { unspent: '0', paid: '10', spent: '9' }
     for (const [name, balance] of Object.entries(balances)) {
       const account = accounts.get(name)
-      await eventually(
+      await waitUntil(
+        async () => (await account?.balance()) === balance,
         `the end of the trial credit of ${name}`,
-        async () => (await account?.balance()) === balance || undefined,
       )
     }
     await expireTrials()

@@ -5,8 +5,9 @@ import { describe, test } from 'node:test'
 import type { Bill } from '../../../src/http/api/request-bill.ts'
 import { chatRequest, type Account, type RequestRecord } from '../../support/server/account.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
-import { eventually, waitForRecord, type ErrorBody } from '../../support/client/responses.ts'
+import { waitForRecord, type ErrorBody } from '../../support/client/responses.ts'
 import { respondWith, type Usage } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const server = await sharedTestServer()
 
@@ -242,7 +243,7 @@ describe('Price from a later time', () => {
     const shown = () => server.admin<{ prices: { input: string } }>('GET', '/models/later')
     assert.equal((await shown()).prices.input, '0.01')
     assert.equal((await billed(account, longChat('later'))).cost, '0.0001')
-    await eventually('the later price', async () => (await shown()).prices.input === '0.03' || undefined)
+    await waitUntil(async () => (await shown()).prices.input === '0.03', 'the later price')
     assert.ok(Date.now() >= Date.parse(at))
     assert.equal((await billed(account, longChat('later'))).cost, '0.0003')
   })
@@ -253,7 +254,7 @@ describe('Price from a later time', () => {
     const planned = { prices: { input: '0.03', output: '0', effective_from: at } }
     await server.admin('PATCH', '/models/replaced', planned)
     await server.admin('PATCH', '/models/replaced', { prices: { input: '0.01', output: '0' } })
-    await eventually('the time', async () => Date.now() > Date.parse(at) + 50 || undefined)
+    await waitUntil(async () => Date.now() > Date.parse(at) + 50, 'the time')
     assert.equal((await billed(account, longChat('replaced'))).cost, '0.0001')
   })
 

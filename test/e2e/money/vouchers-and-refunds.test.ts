@@ -4,11 +4,11 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { claimVoucher } from '../../../src/ledger/credits/vouchers.ts'
 import { chatRequest, type Account } from '../../support/server/account.ts'
-import { eventually } from '../../support/client/responses.ts'
 import { expectResponse, expectError, type JsonObject, type List } from '../../support/client/admin-api.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
 import { openDatabase } from '../../support/server/database-access.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const server = await sharedTestServer({ env: { WORKERS: '2' } })
 const upstream = await server.upstream(respondWith('Hello!', { input: 1000, output: 100 }))
@@ -77,9 +77,9 @@ describe('Vouchers', () => {
     await expectError(server, 404, ['POST', '/vouchers/vch_none/revoke'])
     assert.deepEqual(await redeemError(revoked), [409, 'voucher_revoked'])
 
-    const expired = await eventually('an expired voucher', async () => {
+    const expired = await waitUntil(async () => {
       return (await expectResponse<List>(server, 200, ['GET', '/vouchers?status=expired'])).data[0]
-    })
+    }, 'an expired voucher')
     assert.equal(expired['amount'], '3')
     assert.deepEqual(await redeemError(expiring), [409, 'voucher_expired'])
     for (const code of ['AAAA-BBBB-CCCC-DDDD-EEEE', 'nonsense', '', '💰']) {
@@ -111,8 +111,8 @@ describe('Vouchers', () => {
     await claimVoucher(store.db, code, { account: account.id, at: Date.now(), by: 'test' })
     await store.close()
     await server.restart()
-    await eventually('the credit', async () => (await account.balance()) === '7' || undefined)
-    await eventually('the tier', async () => (await account.state()).tier === 'standard' || undefined)
+    await waitUntil(async () => (await account.balance()) === '7', 'the credit')
+    await waitUntil(async () => (await account.state()).tier === 'standard', 'the tier')
     await server.kill()
     await server.restart()
     assert.equal((await redeem(account, code)).status, 409)

@@ -4,7 +4,6 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 
-import { eventually } from '../../support/client/responses.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import {
   parseBody,
@@ -15,6 +14,7 @@ import {
 } from '../../support/sinks/chat-webhooks.ts'
 import { startMailbox, startWebhookSink, type ReceivedWebhook } from '../../support/sinks/webhook-sinks.ts'
 import { readDatabaseBytes } from '../../support/server/database-access.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 interface Channel {
   id: string
@@ -39,10 +39,10 @@ const server = await sharedTestServer({
 })
 
 function waitFor<Found>(what: string, look: () => Found | Promise<Found>): Promise<NonNullable<Found>> {
-  return eventually(what, async () => {
+  return waitUntil(async () => {
     const found = await look()
     return found === null || found === false ? undefined : (found ?? undefined)
-  })
+  }, what)
 }
 
 /** Opens an incident, which notifies the operators. */

@@ -4,11 +4,11 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { dayEndOf } from '../../../src/ledger/periods.ts'
 import { chatRequest, type Account } from '../../support/server/account.ts'
-import { eventually } from '../../support/client/responses.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { sendChatRequest, sendConcurrently } from '../../support/client/parallel-requests.ts'
 import { waitFor } from '../../support/upstream/fault-injection.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 interface Notification {
   readonly code: string
@@ -32,10 +32,10 @@ async function listNotifications(account: Account): Promise<Notification[]> {
 
 /** Waits for this many notifications of an account; returns their codes, oldest first. */
 function waitForCodes(account: Account, count: number): Promise<string[]> {
-  return eventually(`${count} notifications`, async () => {
+  return waitUntil(async () => {
     const codes = (await listNotifications(account)).map((notification) => notification.code).toReversed()
     return codes.length >= count ? codes : undefined
-  })
+  }, `${count} notifications`)
 }
 
 async function sendRequests(account: Account, times: number): Promise<number> {

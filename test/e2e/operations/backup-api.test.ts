@@ -8,10 +8,10 @@ import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
 import { tryAcquireFileLock } from '../../../src/db/sqlite/file-lock.ts'
 import { chatRequest } from '../../support/server/account.ts'
-import { eventually } from '../../support/client/responses.ts'
 import { CommandLine } from '../../support/server/command-line.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 interface Backup {
   id: string
@@ -31,10 +31,10 @@ for (let calls = 0; calls < 3; calls += 1) await (await account.post(chatRequest
 
 /** Waits until the backup is neither being made nor checked. */
 function waitForBackup(id: string): Promise<Backup> {
-  return eventually(`the end of ${id}`, async () => {
+  return waitUntil(async () => {
     const backup = await server.admin<Backup>('GET', `/backups/${id}`)
     return ['making', 'checking'].includes(backup.state) ? undefined : backup
-  })
+  }, `the end of ${id}`)
 }
 
 function listBackups(): Promise<{ data: Backup[] }> {
@@ -128,11 +128,11 @@ describe('Backup API', () => {
     const seen = new Set<string>()
     const scheduled = async (): Promise<Backup[]> =>
       (await listBackups()).data.filter(({ by }) => by === 'schedule')
-    await eventually('a pruned backup', async () => {
+    await waitUntil(async () => {
       const current = await scheduled()
       for (const { id, state } of current) if (state === 'whole') seen.add(id)
-      return current.length < seen.size || undefined
-    })
+      return current.length < seen.size
+    }, 'a pruned backup')
     assert.ok((await scheduled()).length <= 4, 'at most two, one in the making and one to be pruned')
     assert.ok((await listBackups()).data.some(({ id }) => id === manual.id))
   })

@@ -6,10 +6,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 
 import { startRelay, type RelayProcess } from '../../support/server/relay-process.ts'
 import { executeSql } from '../../support/server/database-access.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 interface DemoRelay {
   readonly relay: RelayProcess
@@ -20,11 +20,7 @@ interface DemoRelay {
 async function startWithDemo(t: TestContext, dataDir: string): Promise<DemoRelay> {
   const relay = await startRelay({ dataDir, env: { DEMO: '' } })
   t.after(() => relay.kill())
-  let curl: string | undefined
-  for (const start = performance.now(); curl === undefined; await delay(20)) {
-    curl = relay.lines.find((line) => line.startsWith('curl -N '))
-    assert.ok(performance.now() - start < 60_000, 'no curl command was printed')
-  }
+  const curl = await waitUntil(() => relay.lines.find((line) => line.startsWith('curl -N ')))
   return { relay, key: /Bearer (sk-\w+-\w+)/.exec(curl)?.[1] ?? '' }
 }
 

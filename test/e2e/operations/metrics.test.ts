@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { chatRequest } from '../../support/server/account.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
-import { waitUntil } from '../../support/server/cluster.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const server = await sharedTestServer()
 const upstream = await server.upstream(respondWith('Hello!', { input: 12, output: 6 }), { name: 'one' })

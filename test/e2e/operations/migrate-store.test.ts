@@ -9,7 +9,6 @@ import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, describe, test, type TestContext } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 import { openClient, runScript } from '../../../src/db/postgres/connection.ts'
@@ -32,6 +31,7 @@ import { pauseAfter } from '../../support/upstream/fault-injection.ts'
 import { startRelay } from '../../support/server/relay-process.ts'
 import { respondWith, respondWithDeltas } from '../../support/upstream/scripted-responses.ts'
 import { insertRequestSql } from '../../support/server/blocking-session.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 interface MigrationResult {
   readonly new: boolean
@@ -49,12 +49,6 @@ let postgres: PostgresServer
 if (skip === false) {
   postgres = await startPostgres()
   after(() => postgres.remove())
-}
-
-async function waitUntil(condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (const start = performance.now(); !(await condition()); await delay(10)) {
-    assert.ok(performance.now() - start < 60_000, 'the condition was not met')
-  }
 }
 
 interface PopulatedServer {

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { chatRequest } from '../../support/server/account.ts'
-import { eventually } from '../../support/client/responses.ts'
 import type { JsonObject, List } from '../../support/client/admin-api.ts'
 import { startTestServer } from '../../support/server/test-server.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const dayMs = 86_400_000
 const preload = new URL('../../support/server/preload/shifted-clock.ts', import.meta.url).href
@@ -30,7 +30,7 @@ describe('Request retention', () => {
     const expected = [await caller.balance(), await usage(), await listEntries()]
 
     await server.restart({ CLOCK_AHEAD_MS: String(100 * dayMs), REQUEST_RETENTION: '90d' })
-    await eventually('the deletion', async () => (await server.requests()).length === 1 || undefined)
+    await waitUntil(async () => (await server.requests()).length === 1, 'the deletion')
     assert.deepEqual(await server.requests(), [recent])
     assert.deepEqual([await caller.balance(), await usage(), await listEntries()], expected)
     assert.equal((await server.verify()).ok, true)

@@ -22,8 +22,8 @@ import {
   withFile,
 } from '../../support/server/earlier-schemas.ts'
 import { startTestServer } from '../../support/server/test-server.ts'
-import { eventually } from '../../support/client/responses.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 /** The migration that adds `requests.count`. */
 const rejectionCountsVersion = 21
@@ -82,8 +82,9 @@ describe('Schema upgrade', () => {
     await server.restart()
     assert.equal(await account.balance(), balance)
     assert.deepEqual(await usage(), usageBefore)
-    const warning = await eventually('the warning', async () =>
-      server.relay.lines.find((line) => line.includes('costs unknown')),
+    const warning = await waitUntil(
+      async () => server.relay.lines.find((line) => line.includes('costs unknown')),
+      'the warning',
     )
     assert.partialDeepStrictEqual(JSON.parse(warning), { upstream: other.name, models: ['n', 'o'] })
     await assertServes(server, account)

@@ -3,16 +3,16 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 
 import { estimateTokens } from '../../../src/relay/request/token-estimate.ts'
 import { readPayloads, chatRequest } from '../../support/server/account.ts'
 import type { RequestRecord } from '../../support/server/account.ts'
 import { readEvents } from '../../support/client/event-streams.ts'
-import { eventually, finalError, readError, streamedText } from '../../support/client/responses.ts'
+import { finalError, readError, streamedText } from '../../support/client/responses.ts'
 import { sharedTestServer, type RegisteredUpstream } from '../../support/server/test-server.ts'
 import { neverRespond, pauseAfter, truncateAfter, waitFor } from '../../support/upstream/fault-injection.ts'
 import { respondWith, respondWithDeltas, numberedWords } from '../../support/upstream/scripted-responses.ts'
+import { scriptedDelay, waitUntil } from '../../support/wait.ts'
 
 /** Long enough for some requests before the listener closes, and for running ones to finish after that. */
 const server = await sharedTestServer({ env: { WORKERS: '2', DRAIN_DELAY: '2s', DRAIN_GRACE: '2s' } })
@@ -81,13 +81,14 @@ describe('Shutdown', () => {
     const late = await account.post(streamRequest(model))
     assert.equal(late.headers.get('connection'), 'close')
     assert.match(await late.text(), /\[DONE\]/)
-    while (
-      await fetch(`${server.url}/healthz`).then(
-        () => true,
-        () => false,
-      )
+    await waitUntil(
+      () =>
+        fetch(`${server.url}/healthz`).then(
+          () => false,
+          () => true,
+        ),
+      'the port to be closed',
     )
-      await delay(20)
     resume.resolve()
 
     for (const response of streams) {
@@ -205,7 +206,7 @@ describe('Shutdown', () => {
           }
         }
       })
-      await delay(lifeMs)
+      await scriptedDelay(lifeMs)
       await server.kill()
       await Promise.all(callers)
       await server.restart()
@@ -237,10 +238,10 @@ describe('Shutdown', () => {
     for (let call = 0; call < 2; call += 1) assert.equal((await account.post(short)).status, 200)
     const long = chatRequest(model, { max_tokens: 500 })
     // A node of a cluster that is killed before Redis has the actual tokens leaves the reserved ones in the window.
-    await eventually('actual tokens in the window', async () => {
+    await waitUntil(async () => {
       const { headers } = await account.post(long)
-      return headers.get('x-ratelimit-remaining-tokens') === '180' || undefined
-    })
+      return headers.get('x-ratelimit-remaining-tokens') === '180'
+    }, 'actual tokens in the window')
     await server.kill()
     await server.restart()
     const response = await account.post(long)

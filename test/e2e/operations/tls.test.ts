@@ -7,12 +7,12 @@ import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test, type TestContext } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 
 import { cert, key, makeCertificate } from '../../../src/lib/certificate.fixture.ts'
 import { ResponsesSocket } from '../../support/client/responses-websocket.ts'
 import { freePort } from '../../support/upstream/unreachable-addresses.ts'
 import { RelayProcess } from '../../support/server/relay-process.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const adminKey = 'admin-key-of-the-tests-0123456789'
 
@@ -40,11 +40,14 @@ function sendRequest(port: number, ca: string, path: string, body?: object): Pro
   return promise
 }
 
-async function waitUntil(condition: () => Promise<boolean>): Promise<void> {
-  for (const start = performance.now(); performance.now() - start < 60_000; await delay(100)) {
-    if (await condition().catch(() => false)) return
-  }
-  assert.fail('the condition was not met')
+/** Waits until a request succeeds: the port is open, with this certificate. */
+async function waitUntilServed(port: number, authority: string, path: string): Promise<void> {
+  const isServed = (): Promise<boolean> =>
+    sendRequest(port, authority, path).then(
+      ({ status }) => status === 200,
+      () => false,
+    )
+  await waitUntil(isServed, `${path} to respond`)
 }
 
 interface CertificateFiles {
@@ -69,13 +72,11 @@ describe('TLS', () => {
     const env = { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, DEMO: '1', WORKERS: '2' }
     const relay = new RelayProcess({ dataDir: join(folder, 'data'), env }, port)
     t.after(() => relay.kill())
-    await waitUntil(async () => (await sendRequest(port, cert, '/readyz')).status === 200)
+    await waitUntilServed(port, cert, '/readyz')
 
     // What the start prints may arrive after the first response.
     const printed = (): string => relay.lines.join('\n')
-    await waitUntil(
-      async () => printed().includes(`https://localhost:${port}/v1`) && /Bearer sk-/.test(printed()),
-    )
+    await waitUntil(() => printed().includes(`https://localhost:${port}/v1`) && /Bearer sk-/.test(printed()))
     const [, secret] = /Bearer (sk-[^']+)'/.exec(printed()) ?? []
     const accounts = await sendRequest(port, cert, '/api/admin/accounts')
     assert.equal(accounts.status, 200)
@@ -102,13 +103,11 @@ describe('TLS', () => {
     const renewed = makeCertificate()
     writeFileSync(`${certFile}.new`, 'not a certificate')
     renameSync(`${certFile}.new`, certFile)
-    await waitUntil(() =>
-      Promise.resolve(relay.lines.some((line) => line.includes('TLS certificate reload failed'))),
-    )
+    await waitUntil(() => relay.lines.some((line) => line.includes('TLS certificate reload failed')))
     assert.equal((await sendRequest(port, cert, '/healthz')).status, 200)
     writeFileSync(keyFile, renewed.key)
     writeFileSync(certFile, renewed.cert)
-    await waitUntil(async () => (await sendRequest(port, renewed.cert, '/healthz')).status === 200)
+    await waitUntilServed(port, renewed.cert, '/healthz')
     // The workers reload the certificate one after the other.
     const requestsWithOldCertificate = () =>
       Promise.allSettled(Array.from({ length: 8 }, () => sendRequest(port, cert, '/healthz')))
@@ -126,7 +125,7 @@ describe('TLS', () => {
     const env = { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile, SIGN_UP: 'open' }
     const relay = new RelayProcess({ dataDir: join(folder, 'data'), env }, port)
     t.after(() => relay.kill())
-    await waitUntil(async () => (await sendRequest(port, cert, '/readyz')).status === 200)
+    await waitUntilServed(port, cert, '/readyz')
     const body = { email: 'ann@example.com', password: 'a long harbour name' }
     const signUp = await sendRequest(port, cert, '/api/console/sign-up', body)
     assert.equal(signUp.status, 200, signUp.text)
@@ -149,7 +148,7 @@ describe('TLS', () => {
     const env = { TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile }
     const relay = new RelayProcess({ dataDir: join(folder, 'data'), env }, port)
     t.after(() => relay.kill())
-    await waitUntil(async () => (await sendRequest(port, cert, '/readyz')).status === 200)
+    await waitUntilServed(port, cert, '/readyz')
     const renewed = makeCertificate()
     writeFileSync(keyFile, renewed.key)
     writeFileSync(certFile, renewed.cert)

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { sharedTestServer } from '../../support/server/test-server.ts'
-import { eventually } from '../../support/client/responses.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 interface PriceList {
   readonly object: string
@@ -96,7 +96,7 @@ describe('Price list', () => {
     const input = async (): Promise<unknown> =>
       (await list()).data.find(({ id }) => id === 'plain')?.pricing['input']
     assert.equal(await input(), '0.003')
-    await eventually('the later price', async () => ((await input()) === '0.005' ? true : undefined))
+    await waitUntil(async () => (await input()) === '0.005', 'the later price')
     assert.ok(Date.now() >= Date.parse(from))
   })
 

@@ -8,10 +8,11 @@ import { describe, test } from 'node:test'
 
 import { chatRequest } from '../../support/server/account.ts'
 import type { PostOptions } from '../../support/server/account.ts'
-import { eventually, waitForNewestRecord, readError } from '../../support/client/responses.ts'
+import { waitForNewestRecord, readError } from '../../support/client/responses.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { respondEndlessly, respondWith } from '../../support/upstream/scripted-responses.ts'
 import { executeSql } from '../../support/server/database-access.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const server = await sharedTestServer({ env: { BODIES_LIMIT: '2MiB' } })
 const upstream = await server.upstream(respondWith('Hello!'))
@@ -204,7 +205,7 @@ describe('API errors', () => {
   test('Rejected request – has a record with model, status and no cost', async () => {
     const caller = await server.account({ balance: '¥1' })
     await caller.post(chatRequest('nobody-has-this', { stream: true }))
-    const record = await eventually('the request record', async () => (await caller.requests())[0])
+    const record = await waitUntil(async () => (await caller.requests())[0], 'the request record')
     const { outcome, http_status: status, model, stream, cost } = record
     assert.deepEqual(
       { outcome, status, model, stream, cost },
@@ -249,8 +250,9 @@ describe('API errors', () => {
     const text = await response.clone().text()
     assert.ok(!text.includes('requests'), text)
     await assertError(response, { status: 500, type: 'server_error', code: 'server_error' })
-    const line = await eventually('the error in the log', async () =>
-      server.log.find((each) => each.includes(id)),
+    const line = await waitUntil(
+      async () => server.log.find((each) => each.includes(id)),
+      'the error in the log',
     )
     assert.match(line, /no such table|does not exist/)
   })

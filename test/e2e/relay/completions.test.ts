@@ -6,12 +6,13 @@ import { describe, test } from 'node:test'
 
 import { parseAmount } from '../../../src/lib/money.ts'
 import { totalCost } from '../../support/client/parallel-requests.ts'
-import { eventually, readError, waitForRecord } from '../../support/client/responses.ts'
+import { readError, waitForRecord } from '../../support/client/responses.ts'
 import { chatRequest, readPayloads, type Account, type PostOptions } from '../../support/server/account.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import type { Exchange, Script } from '../../support/upstream/exchange.ts'
 import { neverRespond, pauseAfter } from '../../support/upstream/fault-injection.ts'
 import { respondWith, respondWithEvents, respondWithJson } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const server = await sharedTestServer({ env: { FREE_ABORTS_PER_HOUR: '1000' } })
 const usage = { prompt_tokens: 14, completion_tokens: 3, total_tokens: 17 }
@@ -105,7 +106,7 @@ describe('Completions', () => {
       })
       const before = upstream.requests.length
       const pending = complete(account, { ...fields, max_tokens: 10 })
-      await eventually('the request', async () => upstream.requests.length > before || undefined)
+      await waitUntil(() => upstream.requests.length > before, 'the request')
       const held = parseAmount(await account.held())
       const output = BigInt(results) * 10n * 8_000n
       assert.ok(held >= output && held < output + 100_000n, `${held} of ${output}`)
@@ -209,11 +210,11 @@ describe('Completions', () => {
       const pending = Array.from({ length: 100 }, () =>
         complete(account, {}, { signal: abort.signal }).catch(() => null),
       )
-      await eventually('requests', async () => upstream.requests.length >= before + 100 || undefined)
+      await waitUntil(() => upstream.requests.length >= before + 100, 'requests')
       abort.abort()
       await Promise.all(pending)
     }
-    await eventually('no hold', async () => (await account.held()) === '0' || undefined)
+    await waitUntil(async () => (await account.held()) === '0', 'no hold')
     assert.equal(await account.balance(), '1', 'no upstream had begun to respond')
   })
 })

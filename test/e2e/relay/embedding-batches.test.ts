@@ -2,11 +2,12 @@
 /** Embeddings of more inputs than a provider takes at once: several calls at the same time. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { eventually, waitForNewestRecord, waitForRecord } from '../../support/client/responses.ts'
+import { waitForNewestRecord, waitForRecord } from '../../support/client/responses.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import type { Exchange, Script } from '../../support/upstream/exchange.ts'
 import { neverRespond, waitFor } from '../../support/upstream/fault-injection.ts'
 import { respondWithError, respondWithJson } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const server = await sharedTestServer()
 const account = await server.account({ balance: '100' })
@@ -37,7 +38,7 @@ const embed = (count: number): Promise<Response> => account.post(bodyWith(count)
 
 /** Waits until this many more requests have arrived; returns them. */
 async function arrived(before: number, count: number) {
-  await eventually(`${count} calls`, async () => upstream.requests.length >= before + count || undefined)
+  await waitUntil(() => upstream.requests.length >= before + count, `${count} calls`)
   return upstream.requests.slice(before)
 }
 

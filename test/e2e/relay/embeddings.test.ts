@@ -6,11 +6,12 @@ import { describe, test } from 'node:test'
 
 import { parseAmount } from '../../../src/lib/money.ts'
 import { totalCost } from '../../support/client/parallel-requests.ts'
-import { eventually, readError, waitForNewestRecord, waitForRecord } from '../../support/client/responses.ts'
+import { readError, waitForNewestRecord, waitForRecord } from '../../support/client/responses.ts'
 import type { Account, PostOptions } from '../../support/server/account.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { neverRespond } from '../../support/upstream/fault-injection.ts'
 import { respondWith, respondWithError, respondWithJson } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 interface Embeddings {
   readonly data: readonly { readonly index: number; readonly embedding: number[] | string }[]
@@ -137,7 +138,7 @@ describe('Embeddings', () => {
     })
     const before = upstream.requests.length
     const pending = embed(account, { input: [Array(100).fill(7), Array(50).fill(123_456)] })
-    await eventually('the request', async () => upstream.requests.length > before || undefined)
+    await waitUntil(() => upstream.requests.length > before, 'the request')
     assert.equal(await account.held(), '0.0003')
     asked.resolve()
     await (await pending).text()
@@ -228,7 +229,7 @@ describe('Embeddings', () => {
     const abort = new AbortController()
     const before = upstream.requests.length
     const left = assert.rejects(embed(account, {}, { signal: abort.signal }), { name: 'AbortError' })
-    await eventually('the request', async () => upstream.requests.length > before || undefined)
+    await waitUntil(() => upstream.requests.length > before, 'the request')
     abort.abort()
     await left
     assert.equal((await waitForNewestRecord(account)).outcome, 'aborted')

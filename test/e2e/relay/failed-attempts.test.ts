@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import { chatRequest, readPayloads, type RequestRecord } from '../../support/server/account.ts'
-import { eventually, waitForRecord } from '../../support/client/responses.ts'
+import { waitForRecord } from '../../support/client/responses.ts'
 import { failAfter, resetConnection, truncateAfter } from '../../support/upstream/fault-injection.ts'
 import {
   respondWith,
@@ -14,6 +14,7 @@ import {
 } from '../../support/upstream/scripted-responses.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import type { Script } from '../../support/upstream/exchange.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 type AttemptRecord = RequestRecord['attempts'][number]
 
@@ -36,8 +37,9 @@ async function readAttempts(response: Response, isLogged = true): Promise<Attemp
     await readPayloads(response)
   else await response.text()
   const { request_id: id, attempts } = await waitForRecord(account, response)
-  const line = await eventually('the line of the request', async () =>
-    server.log.find((each) => each.includes(id) && each.includes('"msg":"request"')),
+  const line = await waitUntil(
+    async () => server.log.find((each) => each.includes(id) && each.includes('"msg":"request"')),
+    'the line of the request',
   )
   const logged = (JSON.parse(line) as { attempts?: AttemptRecord[] }).attempts
   assert.deepEqual(logged, isLogged ? attempts : undefined)

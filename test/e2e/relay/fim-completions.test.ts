@@ -2,7 +2,7 @@
 /** Completions at providers that have them elsewhere: Mistral, as code between a prompt and a suffix, and DeepSeek. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { eventually, readError, waitForNewestRecord, waitForRecord } from '../../support/client/responses.ts'
+import { readError, waitForNewestRecord, waitForRecord } from '../../support/client/responses.ts'
 import { readPayloads, type Account, type PostOptions } from '../../support/server/account.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import type { Exchange, Script } from '../../support/upstream/exchange.ts'
@@ -12,6 +12,7 @@ import {
   respondWithEvents,
   respondWithJson,
 } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 interface Completion {
   readonly object: string
@@ -185,7 +186,7 @@ describe('Completions of Mistral', () => {
     const before = upstream.requests.length
     const abort = new AbortController()
     const left = assert.rejects(complete(account, { stream: true }, { signal: abort.signal }))
-    await eventually('the request', async () => upstream.requests.length > before || undefined)
+    await waitUntil(() => upstream.requests.length > before, 'the request')
     abort.abort()
     await left
     await upstream.requests.at(-1)?.over

@@ -3,7 +3,6 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 
 import { chatRequest } from '../../support/server/account.ts'
 import {
@@ -16,6 +15,7 @@ import {
 } from '../../support/client/raw-http.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { respondWithFlood, respondWith } from '../../support/upstream/scripted-responses.ts'
+import { waitUntilUnchanged } from '../../support/wait.ts'
 
 const server = await sharedTestServer({ env: { BODY_LIMIT: '1MiB', SLOW_CLIENT_TIMEOUT: '1s' } })
 const upstream = await server.upstream(respondWith('Hello!'))
@@ -24,7 +24,7 @@ const account = await server.account({ balance: '¥1000' })
 
 /** Waits until the relay has loaded what it starts after its port is open, such as the thread that checks the ledger. */
 async function waitUntilLoaded(): Promise<void> {
-  for (let last = -Infinity; bytesRead(server) - last > 100_000; await delay(1500)) last = bytesRead(server)
+  await waitUntilUnchanged(() => bytesRead(server), 1500, 100_000)
 }
 
 describe('Memory bounds', () => {
@@ -79,7 +79,7 @@ describe('Memory bounds', () => {
       const seen = await Promise.all(sockets.map(() => upstream.nextRequest()))
       const taken = () => seen.reduce((sum, { bytesSent }) => sum + bytesSent, 0) / MiB
       // Until the upstream can send nothing more.
-      for (let last = -1; last !== taken(); await delay(150)) last = taken()
+      await waitUntilUnchanged(taken, 150)
       assert.ok(taken() < streams * 12, `${taken()} MiB were taken from the upstream`)
       const growth = residentMiB(server) - before
       assert.ok(growth < 150, `${growth} MiB for ${streams} callers`)

@@ -7,9 +7,10 @@ import { describe, test } from 'node:test'
 
 import { chatRequest, type Account } from '../../support/server/account.ts'
 import { isOpenAtRelay, procSkipReason, requestHead } from '../../support/client/raw-http.ts'
-import { eventually, readError } from '../../support/client/responses.ts'
+import { readError } from '../../support/client/responses.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const replaysPerMinute = 60
 
@@ -72,7 +73,7 @@ describe('Replays', () => {
       assert.ok(isOpenAtRelay(server, socket))
       // The responses are more than the system buffers.
       socket.write(`${requestHead(account, `idempotency-key: large\r\n${framing}`)}${framed}`.repeat(30))
-      await eventually('the end of the connection', async () => !isOpenAtRelay(server, socket) || undefined)
+      await waitUntil(async () => !isOpenAtRelay(server, socket), 'the end of the connection')
       socket.destroy()
       const replay = await send(account, 'large')
       assert.ok(isReplay(replay))

@@ -5,11 +5,11 @@ import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 
 import { chatRequest, type Account } from '../../support/server/account.ts'
-import { waitUntil } from '../../support/server/cluster.ts'
 import { MiB, sendRawRequest, type RawRequest } from '../../support/client/raw-http.ts'
 import { readError } from '../../support/client/responses.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 /** One account may hold 2 MiB, and large bodies all but 2 MiB. */
 const server = await sharedTestServer({ env: { BODY_LIMIT: '2MiB', BODIES_LIMIT: '16MiB' } })

@@ -5,12 +5,13 @@ import { describe, test } from 'node:test'
 import { requestEndpoints } from '../../../src/http/console/usage/requests.ts'
 import { setUpOperator, signUpCustomer } from '../../support/console/console-session.ts'
 import { chatRequest, type Account } from '../../support/server/account.ts'
-import { eventually, waitForRecord } from '../../support/client/responses.ts'
+import { waitForRecord } from '../../support/client/responses.ts'
 import { sharedTestServer, type RegisteredUpstream } from '../../support/server/test-server.ts'
 import { messagesRequest, postMessages } from '../../support/upstream/anthropic-messages.ts'
 import { replay } from '../../support/upstream/provider-recordings.ts'
 import { respondWith, respondWithJson } from '../../support/upstream/scripted-responses.ts'
 import type { Script } from '../../support/upstream/exchange.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 interface Served {
   readonly model_served: string | null
@@ -119,19 +120,19 @@ describe('Served models', () => {
       const response = await alice.post(chatRequest(model, { stream }))
       assert.equal((await servedOf(alice, response)).model_served, 'anthropic/claude-opus-4')
     }
-    const [notification] = await eventually('the notification', async () => {
+    const [notification] = await waitUntil(async () => {
       const found = await notificationsFor(model)
       return found.length > 0 ? found : undefined
-    })
+    }, 'the notification')
     const served = 'anthropic/claude-opus-4'
     assert.deepEqual(notification?.params, { model, upstream: upstream.name, asked: 'cheap-model', served })
     assert.match(notification.text, /“cheap-model”.*“anthropic\/claude-opus-4”/)
     assert.equal(await mismatchesOf(model), 3)
     assert.equal((await notificationsFor(model)).length, 1)
-    const lines = await eventually('the log lines', async () => {
+    const lines = await waitUntil(async () => {
       const found = server.log.filter((line) => line.includes(`"model":"${model}"`))
       return found.length === 3 ? found : undefined
-    })
+    }, 'the log lines')
     const fields = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
     assert.deepEqual(
       fields.map((line) => [line['model_served'], typeof line['provider_response_id']]),
@@ -172,10 +173,10 @@ describe('Served models', () => {
     await server.admin('PATCH', `/models/${exposed}`, { routes: [route] })
     for (const [index, id] of ids.entries()) {
       const served = index === 0 ? null : 'real-2026-01-01'
-      const row = await eventually('the record', async () => {
+      const row = await waitUntil(async () => {
         const response = await fetch(`${server.url}/v1/requests/${id}`, { headers: { authorization } })
         return response.status === 200 ? ((await response.json()) as Served) : undefined
-      })
+      }, 'the record')
       const detail = await session.call(requestEndpoints.request, { id })
       const list = await session.call(requestEndpoints.requests, { query: { request_id: id } })
       for (const shown of [row, detail, list.data[0]]) {

@@ -6,7 +6,7 @@ import { describe, test } from 'node:test'
 
 import { parseAmount } from '../../../src/lib/money.ts'
 import { readEvents } from '../../support/client/event-streams.ts'
-import { eventually, readError, waitForNewestRecord, waitForRecord } from '../../support/client/responses.ts'
+import { readError, waitForNewestRecord, waitForRecord } from '../../support/client/responses.ts'
 import {
   compact,
   parseResponsesEvents,
@@ -16,6 +16,7 @@ import {
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { neverRespond } from '../../support/upstream/fault-injection.ts'
 import { respondEndlessly, respondWith } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const server = await sharedTestServer()
 const prices = { input: '0.002', output: '0.008' }
@@ -111,7 +112,7 @@ describe('Cost and failures of a compaction', () => {
     const leave = new AbortController()
     const body = responsesRequest('openai', { input: [...conversation, trigger], stream: true })
     const pending = postResponses(caller, body, { signal: leave.signal }).catch(() => null)
-    const held = await eventually('the hold', async () => Number(await caller.held()) || undefined)
+    const held = await waitUntil(async () => Number(await caller.held()) || undefined, 'the hold')
     assert.ok(held > 16_384 * 0.000_008, String(held))
     leave.abort()
     await pending

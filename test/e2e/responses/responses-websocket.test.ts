@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
 
-import { eventually, waitForRecord } from '../../support/client/responses.ts'
+import { waitForRecord } from '../../support/client/responses.ts'
 import {
   postResponses,
   responsesRequest,
@@ -19,6 +19,7 @@ import { sharedTestServer } from '../../support/server/test-server.ts'
 import { waitFor } from '../../support/upstream/fault-injection.ts'
 import { respondNatively } from '../../support/upstream/native-responses.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const server = await sharedTestServer()
 const prices = { input: '0.002', output: '0.008', cached_input: '0.0002' }
@@ -35,10 +36,10 @@ async function open(t: TestContext, account: Account = alice): Promise<Responses
 }
 
 function records(account: Account, count: number): Promise<RequestRecord[]> {
-  return eventually(`${count} records`, async () => {
+  return waitUntil(async () => {
     const found = await account.requests()
     return found.length >= count ? found : undefined
-  })
+  }, `${count} records`)
 }
 
 /** What a record says about a request, apart from its time and its identity. */

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
-import { eventually, readError, waitForRecord } from '../../support/client/responses.ts'
+import { readError, waitForRecord } from '../../support/client/responses.ts'
 import { postResponses, responsesRequest } from '../../support/client/responses-api.ts'
 import type { Account } from '../../support/server/account.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
@@ -11,6 +11,7 @@ import type { Script } from '../../support/upstream/exchange.ts'
 import { waitFor } from '../../support/upstream/fault-injection.ts'
 import { messageItem, nativeResponse, respondWithItems } from '../../support/upstream/native-responses.ts'
 import { respondWith, respondWithError, respondWithJson } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const server = await sharedTestServer()
 const prices = { input: '0.001', output: '0.001' }
@@ -196,14 +197,14 @@ describe('Stored responses', () => {
     const body = responsesRequest('stored', { store: true })
     const sent = first.requests.length
     const left = postResponses(alice, body, { headers, signal: controller.signal }).catch(() => null)
-    await eventually('the request', async () => first.requests.length > sent || undefined)
+    await waitUntil(() => first.requests.length > sent, 'the request')
     controller.abort()
     await left
     resumed.resolve()
-    const { id } = await eventually('the stored response', async () => {
+    const { id } = await waitUntil(async () => {
       const response = await postResponses(alice, body, { headers })
       return response.status === 200 ? ((await response.json()) as { id: string }) : undefined
-    })
+    }, 'the stored response')
     assert.equal((await call(alice, 'GET', id)).status, 200)
   })
 

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import { readPayloads, chatRequest, type Account } from '../../support/server/account.ts'
-import { parseChunks, eventually, waitForRecord } from '../../support/client/responses.ts'
+import { parseChunks, waitForRecord } from '../../support/client/responses.ts'
 import type { Script } from '../../support/upstream/exchange.ts'
 import { sharedTestServer, type RegisteredUpstream } from '../../support/server/test-server.ts'
 import { truncateAfter, waitFor } from '../../support/upstream/fault-injection.ts'
@@ -17,6 +17,7 @@ import {
 } from '../../support/upstream/scripted-responses.ts'
 import { runInParallel } from '../../long/failover-load.ts'
 import { upstreamHealth } from '../../support/server/upstream-health.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const server = await sharedTestServer({ env: { WORKERS: '2' } })
 const usage = { input: 10, output: 5 }
@@ -58,10 +59,10 @@ describe('Circuit breaking', () => {
     const account = await server.account({ balance: '¥1' })
     await sendRequests(account, model, 40)
     assert.deepEqual([first.requests.length, second.requests.length], [40, 0])
-    const health = await eventually('the requests of both workers', async () => {
+    const health = await waitUntil(async () => {
       const found = await upstreamHealth(server, first.id)
       return found.requests === 40 ? found : undefined
-    })
+    }, 'the requests of both workers')
     assert.equal(health.state, 'closed')
     assert.equal(health.error_rate, 0)
     assert.equal(health.why, '')
@@ -80,18 +81,17 @@ describe('Circuit breaking', () => {
     assert.match(down.why, /500/)
     assert.ok(down.next_probe_at !== null)
     first.always(healthy)
-    await eventually('the first upstream in rotation', async () => {
+    await waitUntil(async () => {
       await sendRequests(account, model)
-      return (await upstreamHealth(server, first.id)).state === 'closed' ? true : undefined
-    })
+      return (await upstreamHealth(server, first.id)).state === 'closed'
+    }, 'the first upstream in rotation')
     const before = first.requests.length
     await sendRequests(account, model, 10)
     assert.equal(first.requests.length - before, 10, 'its full share')
     for (const message of ['circuit opened', 'circuit closed']) {
-      await eventually(message, () =>
-        Promise.resolve(
-          server.log.some((line) => line.includes(message) && line.includes(first.name)) || undefined,
-        ),
+      await waitUntil(
+        () => server.log.some((line) => line.includes(message) && line.includes(first.name)),
+        message,
       )
     }
   })
@@ -101,23 +101,19 @@ describe('Circuit breaking', () => {
     const account = await server.account({ balance: '¥1' })
     await sendRequests(account, model, 8)
     const { next_probe_at: due } = await upstreamHealth(server, first.id)
-    await eventually('the time of the probe', () =>
-      Promise.resolve(Date.now() > Date.parse(due ?? '') || undefined),
-    )
+    await waitUntil(() => Date.now() > Date.parse(due ?? ''), 'the time of the probe')
     const [firstBefore, secondBefore] = [first.requests.length, second.requests.length]
     const resume = Promise.withResolvers<void>()
     first.always(waitFor(resume.promise, healthy))
     const all = runInParallel({ requests: 20, concurrency: 20 }, () => sendRequests(account, model))
-    await eventually('19 requests to the other upstream', () =>
-      Promise.resolve(second.requests.length - secondBefore === 19 || undefined),
-    )
+    await waitUntil(() => second.requests.length - secondBefore === 19, '19 requests to the other upstream')
     assert.equal(first.requests.length - firstBefore, 1)
     assert.equal((await upstreamHealth(server, first.id)).state, 'half-open')
     resume.resolve()
     await all
-    await eventually(
+    await waitUntil(
+      async () => (await upstreamHealth(server, first.id)).state === 'closed',
       'the circuit closed',
-      async () => (await upstreamHealth(server, first.id)).state === 'closed' || undefined,
     )
   })
 

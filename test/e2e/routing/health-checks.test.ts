@@ -3,14 +3,13 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 
 import { parseAmount } from '../../../src/lib/money.ts'
 import { chatRequest } from '../../support/server/account.ts'
-import { eventually } from '../../support/client/responses.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { respondWithError, respondWith } from '../../support/upstream/scripted-responses.ts'
 import { upstreamHealth } from '../../support/server/upstream-health.ts'
+import { scriptedDelay, waitUntil } from '../../support/wait.ts'
 
 const server = await sharedTestServer()
 const healthy = respondWith('OK', { input: 10, output: 2 })
@@ -25,9 +24,9 @@ describe('Health checks', () => {
     const other = await server.upstream(healthy)
     await server.model('checked', { upstreams: [checked, other] })
     assert.equal((await checked.nextRequest()).json['max_tokens'], 16)
-    const found = await eventually(
-      'the record of a health check',
+    const found = await waitUntil(
       async () => (await server.requests({ key: 'health-check' }))[0],
+      'the record of a health check',
     )
     assert.deepEqual([found.account, found.outcome, found.upstream], ['operator', 'ok', checked.id])
     assert.equal(Number(found.cost), 0)
@@ -39,10 +38,10 @@ describe('Health checks', () => {
     assert.ok(parseAmount(usage.data[0]?.upstream_cost ?? '0') >= parseAmount('0.0012'))
 
     checked.always(respondWithError(401))
-    await eventually('the rejected credential to be detected', async () => {
+    await waitUntil(async () => {
       const { state } = await upstreamHealth(server, checked.id)
       return state === 'closed' ? undefined : true
-    })
+    }, 'the rejected credential to be detected')
     const before = checked.requests.length
     for (let count = 0; count < 5; count += 1) {
       const response = await account.post(chatRequest('checked'))
@@ -59,10 +58,7 @@ describe('Health checks', () => {
     )
 
     checked.always(healthy)
-    await eventually(
-      'its recovery',
-      async () => (await upstreamHealth(server, checked.id)).state === 'closed' || undefined,
-    )
+    await waitUntil(async () => (await upstreamHealth(server, checked.id)).state === 'closed', 'its recovery')
   })
 
   test('Upstreams without health checks, and busy ones – are not checked', async () => {
@@ -79,7 +75,7 @@ describe('Health checks', () => {
     while (idle.requests.length < 2) {
       const response = await account.post(chatRequest('busy'))
       await response.arrayBuffer()
-      await delay(50)
+      await scriptedDelay(50)
     }
     const checks = busy.requests.filter(({ text }) => text.includes('Answer with OK.'))
     assert.ok(checks.length <= 1, `${checks.length} checks for ${busy.requests.length} requests`)

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { chatRequest } from '../../support/server/account.ts'
-import { eventually } from '../../support/client/responses.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const server = await sharedTestServer({ env: { WORKERS: '2' } })
 const account = await server.account({ balance: '100' })
@@ -19,7 +19,7 @@ async function createRoute(name: string) {
   await server.model(name, { upstreams: [upstream], prices: ['0.002', '0.008'], max_output_tokens: 4096 })
   const routes = async () => (await server.admin<Model>('GET', `/models/${name}`)).routes
   const isState = (state: string): Promise<true> =>
-    eventually(state, async () => (await routes()).every(({ maximum }) => maximum === state) || undefined)
+    waitUntil(async () => (await routes()).every(({ maximum }) => maximum === state), state)
   const send = async (fields: object, output: number, finish = 'length'): Promise<void> => {
     upstream.next(respondWith('Hi', { input: 1, output }, { finish }))
     const response = await account.post(chatRequest(name, fields))
@@ -53,18 +53,18 @@ describe('Maximum of a route', () => {
     const { routes, isState, send, upstream } = await createRoute('reset')
     await send({ max_tokens: 10 }, 1000)
     await isState('exceeded')
-    const counted = await eventually('the count', async () => {
+    const counted = await waitUntil(async () => {
       const metrics = await (await fetch(`${server.url}/metrics`)).text()
       return /sluice_maximums_exceeded_total\{[^}]*model="reset"[^}]*\} (\d+)/.exec(metrics) ?? undefined
-    })
+    }, 'the count')
     assert.equal(counted[1], '1')
-    const notices = await eventually('the notification', async () => {
+    const notices = await waitUntil(async () => {
       const { data } = await server.admin<{ data: { kind: string; text: string }[] }>(
         'GET',
         '/notices?audience=operator&language=en',
       )
       return data.find(({ kind, text }) => kind === 'maximum_exceeded' && text.includes('“reset”'))
-    })
+    }, 'the notification')
     assert.match(notices.text, /hold the maximum of the model/)
     const path = `/upstreams/${upstream.id}/reset-maximum`
     assert.deepEqual(await server.admin('POST', path, { model: 'reset' }), { maximum: 'unseen' })

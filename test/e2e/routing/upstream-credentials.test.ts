@@ -5,13 +5,14 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import { chatRequest } from '../../support/server/account.ts'
-import { eventually, waitForRecord } from '../../support/client/responses.ts'
+import { waitForRecord } from '../../support/client/responses.ts'
 import type { Script } from '../../support/upstream/exchange.ts'
 import { commandLineFor } from '../../support/server/command-line.ts'
 import { sharedTestServer, type RegisteredUpstream } from '../../support/server/test-server.ts'
 import { respondWithError, respondWith } from '../../support/upstream/scripted-responses.ts'
 import { readDatabaseBytes } from '../../support/server/database-access.ts'
 import { upstreamHealth } from '../../support/server/upstream-health.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const server = await sharedTestServer()
 const healthy = respondWith('Hello!', { input: 10, output: 5 })
@@ -129,11 +130,11 @@ describe('Upstream credentials', () => {
     await sendRequests('second', 20)
     assert.ok(countUses(upstream, one) > 1, 'still used for the other model')
     upstream.always(respondByCredential({ [one]: respondWithError(402), [two]: healthy }))
-    await eventually('a rejection for lack of credit', async () => {
+    await waitUntil(async () => {
       await sendRequests('second', 1)
       const { credentials } = await upstreamHealth(server, upstream.id, 'second')
-      return credentials.some(({ why }) => why === 'Out of credit.') || undefined
-    })
+      return credentials.some(({ why }) => why === 'Out of credit.')
+    }, 'a rejection for lack of credit')
     const { credentials } = await upstreamHealth(server, upstream.id, 'first')
     assert.ok(credentials.some(({ id, state }) => id === 'main' && state !== 'closed'))
   })

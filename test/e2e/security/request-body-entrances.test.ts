@@ -11,9 +11,9 @@ import { ResponsesSocket } from '../../support/client/responses-websocket.ts'
 import { responsesRequest } from '../../support/client/responses-api.ts'
 import { settingsOf, startProvider } from '../../support/payments/providers.ts'
 import { chatRequest } from '../../support/server/account.ts'
-import { waitUntil } from '../../support/server/cluster.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 const KiB = 1024
 const epay = await startProvider.epay()

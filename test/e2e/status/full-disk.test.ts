@@ -4,7 +4,6 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 
 import { chatRequest } from '../../support/server/account.ts'
 import { commandLineFor } from '../../support/server/command-line.ts'
@@ -12,8 +11,8 @@ import { startRelay } from '../../support/server/relay-process.ts'
 import { fillDisk, mountSmallDisk } from '../../support/server/small-disk.ts'
 import { readRelayApi, readStatus, rejectRequests } from '../../support/server/status.ts'
 import { TestServer } from '../../support/server/test-server.ts'
-import { waitUntil } from '../../support/server/cluster.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
+import { scriptedDelay, waitUntil } from '../../support/wait.ts'
 
 interface Incident {
   id: string
@@ -50,7 +49,7 @@ describe('Full disk', () => {
     const waiting: Promise<Response>[] = []
     while ((await fetch(`${server.url}/readyz`)).status === 200) {
       waiting.push(account.post(chatRequest('m')))
-      await delay(50)
+      await scriptedDelay(50)
     }
     const { output } = await commandLineFor(server.relay).run(['doctor', '--no-calls'])
     assert.match(output, /^warn +port +.* not ready \(503\): the database in \S+ accepts no commits$/m)

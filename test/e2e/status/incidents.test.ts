@@ -3,11 +3,11 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 
 import { chatRequest, type Account } from '../../support/server/account.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { respondWithError, respondWithJson, respondWith } from '../../support/upstream/scripted-responses.ts'
+import { scriptedDelay, waitUntil } from '../../support/wait.ts'
 
 interface Incident {
   id: string
@@ -59,12 +59,11 @@ async function pollUnderTraffic<Found>(
   model: string,
   poll: () => Promise<Found | undefined>,
 ): Promise<Found> {
-  for (const start = performance.now(); performance.now() - start < 60_000; await delay(100)) {
+  return waitUntil(async () => {
+    await scriptedDelay(100)
     await (await account.post(chatRequest(model))).text()
-    const found = await poll()
-    if (found !== undefined) return found
-  }
-  assert.fail('timed out under traffic')
+    return poll()
+  }, 'the effect of the traffic')
 }
 
 /** Waits until this many requests are counted, and this many that do not count for availability. */
@@ -73,12 +72,11 @@ async function waitForAvailability(
   received: number,
   { query = '', excluded = 0 } = {},
 ): Promise<Availability['data'][0]> {
-  for (const start = performance.now(); performance.now() - start < 60_000; await delay(50)) {
-    const path = `/availability?model=${encodeURIComponent(model)}&${query}`
+  const path = `/availability?model=${encodeURIComponent(model)}&${query}`
+  return waitUntil(async () => {
     const one = (await server.admin<Availability>('GET', path)).data[0]
-    if (one && one.total.received >= received && one.total.apart >= excluded) return one
-  }
-  assert.fail(`${received} requests to ${model} were not counted`)
+    return one && one.total.received >= received && one.total.apart >= excluded ? one : undefined
+  }, `${received} requests to ${model} in the counts`)
 }
 
 describe('Incidents and availability', () => {

@@ -4,13 +4,13 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 
 import { chatRequest } from '../../support/server/account.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 import { startWebhookSink } from '../../support/sinks/webhook-sinks.ts'
 import { respondWithError, respondWith } from '../../support/upstream/scripted-responses.ts'
 import { executeSql } from '../../support/server/database-access.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 interface Status {
   state: string
@@ -46,17 +46,9 @@ async function readStatus(): Promise<Status> {
   return (await (await get('/status.json')).json()) as Status
 }
 
-async function waitFor<Found>(what: string, poll: () => Promise<Found>): Promise<NonNullable<Found>> {
-  for (const start = performance.now(); performance.now() - start < 60_000; await delay(100)) {
-    const found = await poll()
-    if (found !== undefined && found !== null && found !== false) return found
-  }
-  assert.fail(`timed out: ${what}`)
-}
-
 /** Repeats a statement while the relay is writing to its SQLite database. */
 async function executeWhileRunning(statement: string): Promise<void> {
-  await waitFor('the database to be free', async () => {
+  await waitUntil(async () => {
     try {
       await executeSql(server.relay, statement)
       return true
@@ -64,7 +56,7 @@ async function executeWhileRunning(statement: string): Promise<void> {
       if (!String(error).includes('database is locked')) throw error
       return false
     }
-  })
+  }, 'the database to be free')
 }
 
 describe('Status page', () => {
@@ -80,12 +72,12 @@ describe('Status page', () => {
     ]
     const rows = days.map((day) => `('old', ${day.join(', ')}, 0)`)
     await executeWhileRunning(`insert into availability_days values ${rows.join(', ')}`)
-    const { models, state } = await waitFor('the days', async () => {
+    const { models, state } = await waitUntil(async () => {
       const status = await readStatus()
       return status.models.some(({ id, success_percent: percent }) => id === 'old' && percent !== null)
         ? status
         : undefined
-    })
+    }, 'the days')
     const old = models.find(({ id }) => id === 'old')
     const shownDays = old?.days ?? []
     assert.equal(state, 'up')
@@ -106,11 +98,11 @@ describe('Status page', () => {
     const account = await server.account({ balance: '¥1' })
     for (let sent = 0; sent < 3; sent += 1) await (await account.post(chatRequest('shown'))).text()
     upstream.always(respondWithError(503))
-    const status = await waitFor('the outage', async () => {
+    const status = await waitUntil(async () => {
       for (const model of ['shown', 'hidden-model']) await (await account.post(chatRequest(model))).text()
       const current = await readStatus()
       return current.state === 'down' ? current : undefined
-    })
+    }, 'the outage')
     upstream.always(respondWith('Hello!'))
     assert.deepEqual(
       status.models.map(({ id, state }) => [id, state]),
@@ -157,8 +149,9 @@ describe('Status page', () => {
     await server.admin('POST', '/incidents', { ...fields, status: 'resolved' })
     await server.admin('POST', '/incidents', { ...fields, title: 'For us alone', public: false })
     await server.admin('POST', '/incidents', { ...fields, title: 'Of another', models: ['hidden-model'] })
-    await waitFor('the incident', async () =>
-      (await readStatus()).incidents.some(({ title }) => title === evil),
+    await waitUntil(
+      async () => (await readStatus()).incidents.some(({ title }) => title === evil),
+      'the incident',
     )
     for (const path of ['/status', '/status.rss']) {
       const text = await (await get(path)).text()
@@ -174,8 +167,9 @@ describe('Status page', () => {
   test('Public base URLs – are listed and checked; operators hear of failure and recovery', async () => {
     const states = async () => (await readStatus()).base_urls.map(({ url, state }) => [url, state])
     const expected = [`http://one.example/v1`, `${second.url}/v1`]
-    await waitFor('checks of both URLs', async () =>
-      (await states()).every(([, state]) => state !== 'unknown'),
+    await waitUntil(
+      async () => (await states()).every(([, state]) => state !== 'unknown'),
+      'checks of both URLs',
     )
     assert.deepEqual(await states(), [
       [expected[0], 'down'],
@@ -188,13 +182,13 @@ describe('Status page', () => {
       const { data } = await server.admin<{ data: { code: string; params: { url: string } }[] }>('GET', path)
       return data.filter(({ params }) => params.url === second.url).map(({ code }) => code)
     }
-    await waitFor('the notification', async () => (await codes()).includes('address_down'))
+    await waitUntil(async () => (await codes()).includes('address_down'), 'the notification')
     second.respond = () => ({ body: '<html>This domain is for sale.</html>' })
     const checksBefore = second.received.length
-    await waitFor('another check', async () => second.received.length > checksBefore + 1)
-    await waitFor('the page to show it', async () => (await states())[1]?.[1] === 'down')
+    await waitUntil(() => second.received.length > checksBefore + 1, 'another check')
+    await waitUntil(async () => (await states())[1]?.[1] === 'down', 'the page to show it')
     second.respond = () => healthy
-    await waitFor('the recovery notification', async () => (await codes()).includes('address_up'))
+    await waitUntil(async () => (await codes()).includes('address_up'), 'the recovery notification')
     assert.deepEqual(await codes(), ['address_up', 'address_down'])
     const { data } = await server.admin<{
       data: { primary: boolean; state: string; problem: string | null }[]

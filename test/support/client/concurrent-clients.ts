@@ -3,15 +3,17 @@
  * upstreams that count what they send. test/long/verify-history.ts compares both records with the relay's charges.
  */
 import { request } from 'node:http'
-import { setTimeout as delay } from 'node:timers/promises'
 import { chatRequest, type Account } from '../server/account.ts'
 import type { Exchange, Script } from '../upstream/exchange.ts'
 import { respondWith, numberedWords } from '../upstream/scripted-responses.ts'
+import { scriptedDelay, waitUntil } from '../wait.ts'
 
 const inputTokens = 10
 /** How long a client waits after a 503 or a lost connection. */
 const retryDelayMs = 200
 const responseTimeoutMs = 60_000
+/** Enough for an outage in between. */
+const callsTimeoutMs = 300_000
 
 /** One call as its client saw it. */
 export interface ObservedCall {
@@ -128,19 +130,19 @@ export class ConcurrentClients {
   }
 
   async #callRepeatedly(maxCalls: number, pauseMs: number, startMs: number): Promise<void> {
-    if (startMs > 0) await delay(startMs)
+    if (startMs > 0) await scriptedDelay(startMs)
     while (!this.#isStopped && this.#number < maxCalls) {
       const number = this.#number++
       const calls = await this.#call(`call-${number}`, this.#urlOf(number))
       this.calls.push(calls)
       const waitMs = calls.status === 503 || calls.status === 0 ? retryDelayMs : pauseMs
-      if (waitMs > 0) await delay(waitMs)
+      if (waitMs > 0) await scriptedDelay(waitMs)
     }
   }
 
   /** Resolves when this many calls are answered. */
   async waitForCalls(calls: number): Promise<void> {
-    while (this.calls.length < calls) await delay(20)
+    await waitUntil(() => this.calls.length >= calls, `${calls} calls`, callsTimeoutMs)
   }
 
   async stop(): Promise<readonly ObservedCall[]> {

@@ -1,35 +1,22 @@
 /** Reads responses: text, errors, events, and the relay's record of the request. */
 
 import assert from 'node:assert/strict'
-import { setTimeout as delay } from 'node:timers/promises'
 
 import type { Account, RequestRecord } from '../server/account.ts'
-
-const timeoutMs = 60_000
-
-/** Polls until `poll` returns a value; for what no event reports outside the relay. */
-export async function eventually<Found>(
-  what: string,
-  poll: () => Promise<Found | undefined>,
-): Promise<Found> {
-  for (const start = performance.now(); performance.now() - start < timeoutMs; await delay(15)) {
-    const found = await poll()
-    if (found !== undefined) return found
-  }
-  assert.fail(`timed out after ${timeoutMs} ms: ${what}`)
-}
+import { waitUntil } from '../wait.ts'
 
 /** Waits for the record of the request with this response. */
 export function waitForRecord(account: Account, response: Response): Promise<RequestRecord> {
   const id = response.headers.get('x-request-id') ?? ''
   assert.match(id, /^req_\w+$/)
-  return eventually(`record of ${id}`, async () => (await account.requests({ request_id: id }))[0])
+  return waitUntil(async () => (await account.requests({ request_id: id }))[0], `the record of ${id}`)
 }
 
 /** Waits for the account's newest record; for callers that disconnected before they received a request id. */
 export function waitForNewestRecord(account: Account): Promise<RequestRecord> {
-  return eventually(`record of ${account.id}`, async () =>
-    (await account.requests()).find((record) => record.outcome !== 'refused'),
+  return waitUntil(
+    async () => (await account.requests()).find((record) => record.outcome !== 'refused'),
+    `a record of ${account.id}`,
   )
 }
 

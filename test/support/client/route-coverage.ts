@@ -13,14 +13,20 @@ const constant = new RegExp(String.raw`\bconst (\w+) =\s*['"\`]${path}['"\`?]`, 
 
 /** `GET /orders/x`, with `x` in place of ids, and without a query. */
 function callsIn({ uncommented }: SourceFile): string[] {
-  const constants = Array.from(uncommented.matchAll(constant), ([, name = '', value = '']) => [name, value] as const)
+  const constants = Array.from(
+    uncommented.matchAll(constant),
+    ([, name = '', value = '']) => [name, value] as const,
+  )
   const calls = [
     ...Array.from(uncommented.matchAll(call), ([, method = '', value = '']) => [method, value] as const),
     ...Array.from(uncommented.matchAll(callOfConstant), ([, method = '', used = '']) =>
       constants.filter(([name]) => name === used).map(([, value]) => [method, value] as const),
     ).flat(),
   ]
-  return calls.map(([method, value]) => `${method} ${value.replace(/(?<=\w)\$\{[^}]*\}$/, '').replaceAll(/\$?\{[^}]*\}/g, 'x')}`)
+  return calls.map(
+    ([method, value]) =>
+      `${method} ${value.replace(/(?<=\w)\$\{[^}]*\}$/, '').replaceAll(/\$?\{[^}]*\}/g, 'x')}`,
+  )
 }
 
 /** `GET /orders/{id}`; `files` are those whose calls count. CSV exports are all called by csv-exports.test.ts. */

@@ -4,7 +4,6 @@
  */
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { setTimeout as delay } from 'node:timers/promises'
 
 import { generateConnection } from '../../../src/http/server/request-bytes.fixture.ts'
 import type { SeedRange } from '../runner/seeds.ts'
@@ -13,6 +12,7 @@ import { chatRequest } from '../server/account.ts'
 import type { TestServer } from '../server/test-server.ts'
 import type { Exchange } from '../upstream/exchange.ts'
 import { respondWith } from '../upstream/scripted-responses.ts'
+import { scriptedDelay } from '../wait.ts'
 
 const attacksAtOnce = 10
 const victimsBeside = 3
@@ -68,6 +68,6 @@ async function sendAttack(port: number, pieces: readonly Buffer[]): Promise<void
     if (socket.destroyed) break
     await new Promise<void>((resolve) => socket.write(piece, () => resolve()))
   }
-  await Promise.race([once(socket, 'data').catch(() => undefined), closed, delay(attackMs)])
+  await Promise.race([once(socket, 'data').catch(() => undefined), closed, scriptedDelay(attackMs)])
   socket.destroy()
 }

@@ -79,8 +79,8 @@ async function waitUntilIdle(page: Page, pending: ReadonlySet<Request>): Promise
   for (let idleChecks = 0; idleChecks < 2; idleChecks += 1) {
     await page.locator('h1').first().waitFor({ state: 'attached' })
     await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
-    // A response is rendered after a frame; the second check sees requests that the rendering starts.
-    await page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done, 20)))')
+    // A response is rendered within two frames; the second check sees requests that the rendering starts.
+    await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
     if (pending.size > 0) idleChecks = -1
   }
 }

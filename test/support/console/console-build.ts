@@ -1,10 +1,10 @@
 /** Builds the console if the build is missing or older than its sources, once for all tests. */
-import { globSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { buildConsole, distFolder } from '../../../console/build.ts'
 import { root } from '../source-files.ts'
+import { waitUntil } from '../wait.ts'
 
 const lockFolder = join(root, 'console/dist.lock')
 const lockMaxMs = 180_000
@@ -15,6 +15,12 @@ function modifiedAtMs(path: string): number {
 
 function unlock(): void {
   rmSync(lockFolder, { recursive: true, force: true })
+}
+
+/** Whether the process that locked it can no longer be building. */
+function isAbandoned(): boolean {
+  const lockedAtMs = modifiedAtMs(lockFolder)
+  return lockedAtMs > 0 && Date.now() - lockedAtMs > lockMaxMs
 }
 
 function isUpToDate(): boolean {
@@ -29,8 +35,8 @@ export async function ensureConsoleBuilt(): Promise<string> {
     try {
       mkdirSync(lockFolder)
     } catch {
-      if (Date.now() - modifiedAtMs(lockFolder) > lockMaxMs) unlock()
-      await delay(100)
+      await waitUntil(() => !existsSync(lockFolder) || isAbandoned(), 'the other build', 2 * lockMaxMs)
+      if (isAbandoned()) unlock()
       continue
     }
     try {

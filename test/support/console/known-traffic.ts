@@ -2,11 +2,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { eventually, waitForNewestRecord } from '../client/responses.ts'
+import { waitForNewestRecord } from '../client/responses.ts'
 import { chatRequest, type Account } from '../server/account.ts'
 import type { TestServer } from '../server/test-server.ts'
 import type { Script } from '../upstream/exchange.ts'
 import { respondEndlessly, respondWith, respondWithError } from '../upstream/scripted-responses.ts'
+import { waitUntil } from '../wait.ts'
 
 const hourMs = 3_600_000
 const preload = new URL('../server/preload/shifted-clock.ts', import.meta.url).href
@@ -126,9 +127,7 @@ export async function makeTraffic(server: TestServer, alice: Account): Promise<v
   await alice.credit('10')
   await alice.newKey({ name: 'old' })
   await ask(alice, 'm', ['hello', 'hello', 'fail'])
-  await eventually('the record of the failure', async () =>
-    (await alice.requests()).length === 3 ? true : undefined,
-  )
+  await waitUntil(async () => (await alice.requests()).length === 3, 'the record of the failure')
   writeFileSync(clockFile, String(readAt - Date.now()))
   const bob = await server.account({ balance: '5' })
   await alice.newKey({ name: 'job' })
@@ -141,8 +140,8 @@ export async function makeTraffic(server: TestServer, alice: Account): Promise<v
   await ask(bob, 'm', ['hello', 'hello'])
   await ask(bob, 'n', ['hello', 'fail'])
   await server.assertNothingHeld()
-  await eventually('the count of all requests', async () => {
+  await waitUntil(async () => {
     const { today } = await server.admin<{ today: { requests: number } }>('GET', '/dashboard')
-    return today.requests === expected.allRequests ? true : undefined
-  })
+    return today.requests === expected.allRequests
+  }, 'the count of all requests')
 }

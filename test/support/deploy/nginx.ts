@@ -1,15 +1,16 @@
 /** Runs the nginx examples that we ship, changed only in their addresses and file paths. */
+import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 
 import { cert, key } from '../../../src/lib/certificate.fixture.ts'
 import { freePort } from '../upstream/unreachable-addresses.ts'
 import { root } from '../source-files.ts'
+import { waitUntil } from '../wait.ts'
 
 const startTimeoutMs = 60_000
 /** The first open-source nginx release that resolves upstream names again at run time. */
@@ -78,11 +79,13 @@ export async function startNginx(
     if (t.error !== null) t.diagnostic(errorOutput)
     rmSync(folder, { recursive: true, force: true })
   })
-  for (const start = performance.now(); performance.now() - start < startTimeoutMs; await delay(20)) {
-    if (child.exitCode !== null) break
-    if (await isListening(port)) return { port }
-  }
-  throw new Error(`nginx did not start: ${errorOutput}`)
+  await waitUntil(
+    async () => child.exitCode !== null || (await isListening(port)),
+    'nginx to listen',
+    startTimeoutMs,
+  )
+  assert.equal(child.exitCode, null, `nginx did not start: ${errorOutput}`)
+  return { port }
 }
 
 function isListening(port: number): Promise<boolean> {

@@ -3,11 +3,11 @@ import { sql } from '../../../src/db/schema/schema.ts'
 import type { PaymentOrder } from '../../../src/http/api/payment-orders.ts'
 import type { PaymentRefund } from '../../../src/http/api/payment-refunds.ts'
 import { expectResponse } from '../client/admin-api.ts'
-import { eventually } from '../client/responses.ts'
 import type { Account } from '../server/account.ts'
 import { openDatabase } from '../server/database-access.ts'
 import type { TestServer } from '../server/test-server.ts'
 import { deliverNotice, type ScriptedNotice, type ScriptedProvider } from './scripted-provider.ts'
+import { waitUntil } from '../wait.ts'
 
 export class PaymentSteps {
   readonly #server: TestServer
@@ -64,17 +64,17 @@ export class PaymentSteps {
   /** Waits until a provider was asked about the order that often. */
   async waitForChecks({ id }: PaymentOrder, checks: number): Promise<void> {
     const store = await openDatabase(this.#server.relay)
-    await eventually('a check of the order', async () => {
+    await waitUntil(async () => {
       const query = sql.selectFrom('payment_orders').select('checks').where('id', '=', id)
-      return ((await store.db.first(query))?.checks ?? 0) >= checks || undefined
-    })
+      return ((await store.db.first(query))?.checks ?? 0) >= checks
+    }, 'a check of the order')
     await store.close()
   }
 
   waitForState(order: PaymentOrder, state: PaymentOrder['state']): Promise<PaymentOrder> {
-    return eventually(`the order to be ${state}`, async () => {
+    return waitUntil(async () => {
       const current = await this.read(order)
       return current.state === state ? current : undefined
-    })
+    }, `the order to be ${state}`)
   }
 }

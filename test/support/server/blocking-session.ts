@@ -4,10 +4,10 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { TestContext } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 import { openClient, runScript } from '../../../src/db/postgres/connection.ts'
+import { waitUntil } from '../wait.ts'
 
 const program = fileURLToPath(new URL('../../../bin/sluice.js', import.meta.url))
 
@@ -46,10 +46,10 @@ export async function killWhileBlocked(
   })
   const observer = await openClient({ url, name: 'observer', statementMs: 60_000 })
   const waitingSql = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
-  while ((await runScript(observer, waitingSql))[0]?.length === 0) {
+  await waitUntil(async () => {
     assert.equal(command.exitCode, null)
-    await delay(20)
-  }
+    return (await runScript(observer, waitingSql))[0]?.length !== 0
+  }, 'the command to wait for the lock')
   await observer.end()
   command.kill(signal)
   await once(command, 'exit')

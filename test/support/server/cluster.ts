@@ -6,7 +6,6 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, type TestContext } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { startPostgres, type PostgresServer } from '../../../src/db/postgres/postgres.fixture.ts'
 import { sendConcurrently } from '../client/parallel-requests.ts'
 import { Account, chatRequest } from './account.ts'
@@ -15,8 +14,8 @@ import { startRelay, type RelayProcess } from './relay-process.ts'
 import { waitFor } from '../upstream/fault-injection.ts'
 import { respondWith } from '../upstream/scripted-responses.ts'
 import type { ScriptedUpstream } from '../upstream/scripted-upstream.ts'
+import { waitUntil } from '../wait.ts'
 
-const defaultTimeoutMs = 60_000
 /** Per 1,000 tokens, in yuan. */
 export const modelPrices: [string, string] = ['0.002', '0.008']
 /** A request holds at least 1,024 tokens on a route that was not seen to obey the maximum. */
@@ -138,16 +137,6 @@ async function openCluster(
       if (index === 0) server.relay = node
       return node
     },
-  }
-}
-
-/** Polls until the condition is true. */
-export async function waitUntil(
-  condition: () => boolean | Promise<boolean>,
-  timeoutMs: number = defaultTimeoutMs,
-): Promise<void> {
-  for (const start = performance.now(); !(await condition()); await delay(20)) {
-    assert.ok(performance.now() - start < timeoutMs, `the condition was not met within ${timeoutMs} ms`)
   }
 }
 

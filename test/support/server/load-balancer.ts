@@ -4,7 +4,7 @@
  */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
+import { scriptedDelay, waitUntil } from '../wait.ts'
 
 const checkIntervalMs = 50
 const checkTimeoutMs = 10_000
@@ -52,38 +52,35 @@ export async function startLoadBalancer(t: TestContext, urls: readonly string[])
   let nextIndex = 0
   /** Connects to the next ready node; if none is ready, to any that listens, since its response says why. */
   async function connectToBackend(): Promise<Socket | null> {
-    for (const start = performance.now(); performance.now() - start < connectTimeoutMs; await delay(20)) {
-      nextIndex += 1
-      const candidates = backends.map((_, index) => backends[(nextIndex + index) % backends.length])
-      const ready = candidates.filter((backend) => backend?.isReady)
-      for (const backend of ready.length > 0 ? ready : candidates) {
-        const socket = await backend?.connect()
-        if (socket) return socket
-      }
+    nextIndex += 1
+    const candidates = backends.map((_, index) => backends[(nextIndex + index) % backends.length])
+    const ready = candidates.filter((backend) => backend?.isReady)
+    for (const backend of ready.length > 0 ? ready : candidates) {
+      const socket = await backend?.connect()
+      if (socket) return socket
     }
     return null
   }
   const sockets = new Set<Socket>()
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (client) => {
-    void connectToBackend().then((backend) => {
-      if (backend === null) {
-        client.destroy()
-        return
-      }
-      for (const [socket, other] of [
-        [client, backend],
-        [backend, client],
-      ] as const) {
-        sockets.add(socket)
-        socket.on('error', () => other.destroy())
-        socket.on('close', () => sockets.delete(socket))
-        socket.pipe(other)
-      }
-    })
+    void waitUntil(connectToBackend, 'a backend', connectTimeoutMs).then(
+      (backend) => {
+        for (const [socket, other] of [
+          [client, backend],
+          [backend, client],
+        ] as const) {
+          sockets.add(socket)
+          socket.on('error', () => other.destroy())
+          socket.on('close', () => sockets.delete(socket))
+          socket.pipe(other)
+        }
+      },
+      () => client.destroy(),
+    )
   })
   const checks = { isStopped: false }
   const running = backends.map(async (backend) => {
-    for (; !checks.isStopped; await delay(checkIntervalMs)) await backend.checkReadiness()
+    for (; !checks.isStopped; await scriptedDelay(checkIntervalMs)) await backend.checkReadiness()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(async () => {

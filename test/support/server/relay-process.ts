@@ -7,11 +7,11 @@ import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 import { setDatabaseClockAhead } from './database-clock.ts'
 import { freePort } from '../upstream/unreachable-addresses.ts'
+import { waitUntil } from '../wait.ts'
 
 const defaultProgram = fileURLToPath(new URL('../../../bin/sluice.js', import.meta.url))
 const startTimeoutMs = 60_000
@@ -137,16 +137,20 @@ export class RelayProcess {
   /** Resolves when `/readyz` returns one of `readyStatuses`. */
   async ready(): Promise<void> {
     const { readyStatuses = [200] } = this.settings
-    for (const start = performance.now(); performance.now() - start < startTimeoutMs; await delay(15)) {
-      if (!this.running) throw new Error(`the relay exited while starting:\n${this.output()}`)
+    const isReady = async (): Promise<boolean> => {
       const status = await fetch(`${this.url}/readyz`).then(
         (response) => response.status,
         () => 0,
       )
-      if (readyStatuses.includes(status)) return
+      return readyStatuses.includes(status)
     }
-    await this.kill()
-    throw new Error(`the relay was not ready within ${startTimeoutMs} ms:\n${this.output()}`)
+    await waitUntil(async () => !this.running || (await isReady()), 'the relay', startTimeoutMs).catch(
+      async () => {
+        await this.kill()
+        throw new Error(`the relay was not ready within ${startTimeoutMs} ms:\n${this.output()}`)
+      },
+    )
+    if (!this.running) throw new Error(`the relay exited while starting:\n${this.output()}`)
   }
 
   /** One admin API call; returns the raw response. */

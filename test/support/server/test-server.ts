@@ -8,10 +8,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, type TestContext } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 
 import { Account, chatRequest } from './account.ts'
-import { eventually } from '../client/responses.ts'
 import type { RequestRecord } from './account.ts'
 import type { Script } from '../upstream/exchange.ts'
 import { startRelay } from './relay-process.ts'
@@ -19,6 +17,7 @@ import type { Exit, RelayProcess } from './relay-process.ts'
 import { respondWith } from '../upstream/scripted-responses.ts'
 import { startScriptedUpstream } from '../upstream/scripted-upstream.ts'
 import type { ScriptedUpstream } from '../upstream/scripted-upstream.ts'
+import { waitUntil } from '../wait.ts'
 
 const settleTimeoutMs = 60_000
 
@@ -159,10 +158,10 @@ export class TestServer {
     const response = await account.post(chatRequest(model, { max_tokens: 16 }))
     assert.equal(response.status, 200, await response.text())
     // This node knows it at once; other nodes hear of it when it is stored.
-    await eventually('the route to be seen to obey', async () => {
+    await waitUntil(async () => {
       const { routes } = await this.admin<{ routes: { maximum: string }[] }>('GET', `/models/${model}`)
-      return routes.some(({ maximum }) => maximum === 'obeyed') || undefined
-    })
+      return routes.some(({ maximum }) => maximum === 'obeyed')
+    }, 'the route to be seen to obey')
   }
 
   /** Creates an account with a key and, if given, a balance in yuan (`'1'` or `'¥1'`). */
@@ -194,11 +193,14 @@ export class TestServer {
 
   /** Waits until no hold is open, then checks that the accounts and the ledger agree and that the ledger adds up. */
   async assertNoOpenHolds(): Promise<void> {
-    let state = await this.verify()
-    for (const start = performance.now(); state.open_holds > 0; state = await this.verify()) {
-      assert.ok(performance.now() - start < settleTimeoutMs, `${state.open_holds} holds are still open`)
-      await delay(20)
-    }
+    const state = await waitUntil(
+      async () => {
+        const found = await this.verify()
+        return found.open_holds === 0 && found
+      },
+      'all holds to end',
+      settleTimeoutMs,
+    )
     assert.equal(state.ok, true, `the ledger does not add up: ${JSON.stringify(state)}`)
     for (const account of this.accounts)
       assert.equal(Number(await account.held()), 0, `${account.id} holds money`)
@@ -210,10 +212,13 @@ export class TestServer {
     this.uncheckedAccounts = []
     if (!this.relay.isRunning) return
     await Promise.all(
-      accounts.map(async (account) => {
-        for (const start = performance.now(); Number(await account.held()) > 0; await delay(20))
-          assert.ok(performance.now() - start < settleTimeoutMs, `${account.id} still holds money`)
-      }),
+      accounts.map((account) =>
+        waitUntil(
+          async () => Number(await account.held()) === 0,
+          `the holds of ${account.id}`,
+          settleTimeoutMs,
+        ),
+      ),
     )
   }
 

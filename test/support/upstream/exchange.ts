@@ -4,7 +4,7 @@
  */
 
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import { setTimeout as delay } from 'node:timers/promises'
+import { scriptedDelay } from '../wait.ts'
 
 /** One request. The fields below `at` change while the script responds. */
 export interface ReceivedRequest {
@@ -138,7 +138,7 @@ export function createExchange(
       response.socket?.resetAndDestroy()
     },
     async pause(ms) {
-      await delay(ms, null, { signal }).catch(() => null)
+      await scriptedDelay(ms, signal)
       return !signal.aborted
     },
   }

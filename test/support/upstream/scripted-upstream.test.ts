@@ -23,6 +23,7 @@ import {
 import { startScriptedUpstream } from './scripted-upstream.ts'
 import { strict } from './strict-upstream.ts'
 import type { ScriptedUpstream } from './scripted-upstream.ts'
+import { waitUntilUnchanged } from '../wait.ts'
 
 async function start(t: TestContext, script?: Script): Promise<ScriptedUpstream> {
   const upstream = await startScriptedUpstream(script)
@@ -250,9 +251,7 @@ describe('Scripted upstream', () => {
       .pause()
       .write(`POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`)
     const request = await upstream.nextRequest()
-    for (let before = -1; before !== request.bytesSent; await new Promise((next) => setTimeout(next, 50))) {
-      before = request.bytesSent
-    }
+    await waitUntilUnchanged(() => request.bytesSent, 50)
     assert.ok(
       request.bytesSent > 0 && request.bytesSent < 32 * 1024 * 1024,
       `${request.bytesSent} bytes were taken`,
