@@ -154,7 +154,7 @@ describe('TLS', () => {
     writeFileSync(certFile, renewed.cert)
     keepTimes()
     relay.signal('SIGHUP')
-    await waitUntil(async () => (await sendRequest(port, renewed.cert, '/readyz')).status === 200)
+    await waitUntilServed(port, renewed.cert, '/readyz')
     assert.ok(relay.isRunning)
   })
 
@@ -168,7 +168,7 @@ describe('TLS', () => {
     }
     const node = new RelayProcess({ dataDir: join(folder, 'data'), env }, port)
     t.after(() => node.kill())
-    await waitUntil(async () => (await sendRequest(port, cert, '/healthz')).status === 200)
+    await waitUntilServed(port, cert, '/healthz')
     assert.equal((await sendRequest(port, cert, '/readyz')).status, 503)
     assert.deepEqual(await node.stop(), { code: 0, signal: null })
     const output = node.lines.join('\n')
