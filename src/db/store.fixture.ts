@@ -1,12 +1,22 @@
 /** Opens a real store in a temporary directory for one test. */
 
-import { mkdtempSync, rmSync } from 'node:fs'
+import assert from 'node:assert/strict'
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { Channel } from '../rpc/channel.ts'
+import { LocalPort } from '../rpc/local-port.ts'
 import type { Db } from './db.ts'
 import type { LedgerCommit, RequestRow } from './ledger-commit.ts'
-import { openStore, type Store, type StoreOptions } from './sqlite/store.ts'
+import { openWriter } from './sqlite/connection.ts'
+import { migrateSqlite } from './sqlite/migrate.ts'
+import { packCommit } from './sqlite/packed-commit.ts'
+import { connectDb, storeErrors } from './sqlite/port-db.ts'
+import { openReaderService } from './sqlite/reader-thread.ts'
+import type { OpenedService } from './sqlite/serve-store-thread.ts'
+import { openWriterService } from './sqlite/store-thread.ts'
+import { databaseFileName, openStore, type Store, type StoreOptions } from './sqlite/store.ts'
 
 export function createTemporaryDir(t: TestContext): string {
   const dir = mkdtempSync(join(tmpdir(), 'sluice-'))
@@ -29,7 +39,61 @@ export function useStores(open: typeof openOtherStore): void {
 
 /** The other kind of store always rolls up; SQLite's needs the module. */
 export async function openAnyStore(t: TestContext, options: StoreTestOptions = {}): Promise<TestStore> {
-  return openOtherStore === undefined ? openTemporaryStore(t, options) : openOtherStore(t)
+  return openOtherStore === undefined ? openUnthreadedStore(t, options) : openOtherStore(t)
+}
+
+/** The database that this process copies for each store. */
+let migratedDatabase: string | undefined
+
+function migrateDatabase(): string {
+  const dir = mkdtempSync(join(tmpdir(), 'sluice-'))
+  process.once('exit', () => rmSync(dir, { recursive: true, force: true }))
+  const path = join(dir, databaseFileName)
+  using connection = openWriter(path)
+  migrateSqlite(connection.database)
+  return path
+}
+
+function copyMigratedDatabase(path: string): void {
+  migratedDatabase ??= migrateDatabase()
+  copyFileSync(migratedDatabase, path)
+}
+
+/** What a store's threads do, in the test's own: starting four threads takes longer than most tests. */
+async function openUnthreadedStore(
+  t: TestContext,
+  { maintenanceModule }: StoreTestOptions,
+): Promise<TestStore> {
+  const path = join(createTemporaryDir(t), databaseFileName)
+  copyMigratedDatabase(path)
+  const writing = await openWriterService(
+    { path, maintenanceModule: maintenanceModule?.href ?? null, requestRetentionMs: 0 },
+    { failed: assert.fail, requestsDeleted: () => undefined },
+  )
+  const reading = openReaderService(path)
+  const served: Channel<object>[] = []
+  const connect = ({ store }: OpenedService): LocalPort => {
+    const [here, there] = LocalPort.createPair()
+    served.push(new Channel(there, storeErrors).serve({ services: { store } }))
+    return here
+  }
+  const { db, writer } = connectDb({
+    writer: connect(writing),
+    reader: connect(reading),
+    lookups: connect(reading),
+    reporter: connect(reading),
+  })
+  t.after(async () => {
+    await Promise.all(served.map((channel) => channel.finish()))
+    reading.close()
+    writing.close()
+  })
+  return {
+    db,
+    async commit(commit) {
+      await writer.commit(packCommit(commit))
+    },
+  }
 }
 
 export async function openTemporaryStore(
@@ -37,6 +101,7 @@ export async function openTemporaryStore(
   options: StoreTestOptions = {},
 ): Promise<Store & { readonly dataDir: string }> {
   const dataDir = createTemporaryDir(t)
+  copyMigratedDatabase(join(dataDir, databaseFileName))
   const store = await openStore({ dataDir, ...options })
   t.after(() => store.close())
   return { ...store, dataDir }

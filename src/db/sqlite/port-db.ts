@@ -1,7 +1,7 @@
 /** The database of a thread that sends its queries to the store's threads over channels. */
 
 import type { MessagePort } from 'node:worker_threads'
-import { Channel, type ErrorFormat } from '../../rpc/channel.ts'
+import { Channel, type Endpoint, type ErrorFormat } from '../../rpc/channel.ts'
 import { compileQuery, type Query, type WorkerDb } from '../db.ts'
 import { systemOwner } from '../../lib/fair-queue.ts'
 import type { Row, Statement, StatementResult } from '../statement.ts'
@@ -36,12 +36,12 @@ export const storeErrors: ErrorFormat = {
   closed: () => new StoreError({ class: 'failed', message: 'The store is closed.' }),
 }
 
-function connect<Service>(port: MessagePort): Service {
+function connect<Service>(port: Endpoint): Service {
   const channel = new Channel<{ readonly store: Service }>(port, storeErrors)
   return channel.serve({ keepsAlive: false }).proxy('store')
 }
 
-function connectReader(port: MessagePort) {
+function connectReader(port: Endpoint) {
   const reader = connect<ReaderService>(port)
   // STRICT tables and the integer rule of connection.ts guarantee the query's type.
   return async <Result>(query: Query<Result>, owner = systemOwner) =>
@@ -49,7 +49,9 @@ function connectReader(port: MessagePort) {
 }
 
 /** Opens the database over the ports of `Store.portsForWorker()` in the thread that received them. */
-export function connectDb(ports: DbPorts): WorkerDb & { readonly writer: WriterService } {
+export function connectDb(
+  ports: Readonly<Record<keyof DbPorts, Endpoint>>,
+): WorkerDb & { readonly writer: WriterService } {
   const writer = connect<WriterService>(ports.writer)
   const all = connectReader(ports.reader)
   const report = connectReader(ports.reporter)

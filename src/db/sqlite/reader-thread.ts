@@ -8,9 +8,9 @@ import { createQueryQueue } from '../query-queue.ts'
 import type { Row } from '../statement.ts'
 import { openReader } from './connection.ts'
 import type { ReaderService } from './port-db.ts'
-import { serveStoreThread } from './serve-store-thread.ts'
+import { serveStoreThread, type OpenedService } from './serve-store-thread.ts'
 
-serveStoreThread((path: string) => {
+export function openReaderService(path: string): OpenedService {
   const connection = openReader(path)
   const queue = createQueryQueue()
   const store: ReaderService = {
@@ -26,4 +26,6 @@ serveStoreThread((path: string) => {
     },
   }
   return { store, close: () => connection.close() }
-})
+}
+
+serveStoreThread(openReaderService)

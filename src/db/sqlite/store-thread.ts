@@ -10,7 +10,7 @@ import { openWriter } from './connection.ts'
 import { migrateSqlite } from './migrate.ts'
 import type { PackedCommit } from './packed-commit.ts'
 import type { WriterService } from './port-db.ts'
-import { serveStoreThread } from './serve-store-thread.ts'
+import { serveStoreThread, type OpenedService } from './serve-store-thread.ts'
 import { StoreWriter, type MaintenanceSteps, type StoreRequest } from './store-writer.ts'
 
 export interface StoreThreadOptions {
@@ -137,24 +137,31 @@ function startMaintenance(writer: StoreWriter, retention: RequestRetention, onId
   }
 }
 
-serveStoreThread<StoreThreadOptions, StoreEvents>(
-  async ({ path, maintenanceModule, requestRetentionMs }, main) => {
-    const steps = await loadMaintenance(maintenanceModule)
-    const connection = openWriter(path)
-    migrateSqlite(connection.database)
-    const writer = new StoreWriter(connection, steps)
-    const store = new WriteQueue(writer, (reason) => main.send('events', 'failed', reason))
-    const retention = new RequestRetention(requestRetentionMs, (requests) =>
-      main.send('events', 'requestsDeleted', requests),
-    )
-    const stopMaintenance = startMaintenance(writer, retention, () => store.reportFailure())
-    return {
-      store,
-      close() {
-        stopMaintenance()
-        writer.checkpoint()
-        connection.close()
-      },
-    }
-  },
+/** Opens and migrates the database of this thread. */
+export async function openWriterService(
+  { path, maintenanceModule, requestRetentionMs }: StoreThreadOptions,
+  events: StoreEvents['events'],
+): Promise<OpenedService> {
+  const steps = await loadMaintenance(maintenanceModule)
+  const connection = openWriter(path)
+  migrateSqlite(connection.database)
+  const writer = new StoreWriter(connection, steps)
+  const store = new WriteQueue(writer, (reason) => events.failed(reason))
+  const retention = new RequestRetention(requestRetentionMs, (requests) => events.requestsDeleted(requests))
+  const stopMaintenance = startMaintenance(writer, retention, () => store.reportFailure())
+  return {
+    store,
+    close() {
+      stopMaintenance()
+      writer.checkpoint()
+      connection.close()
+    },
+  }
+}
+
+serveStoreThread<StoreThreadOptions, StoreEvents>((options, main) =>
+  openWriterService(options, {
+    failed: (reason) => main.send('events', 'failed', reason),
+    requestsDeleted: (requests) => main.send('events', 'requestsDeleted', requests),
+  }),
 )
