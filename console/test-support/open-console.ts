@@ -11,7 +11,7 @@ import { configure } from '@testing-library/dom'
 import { createElement } from 'react'
 import { createRoot, type Root } from 'react-dom/client'
 import type { ConsoleSession } from '../../test/support/console/console-session.ts'
-import { eventually } from '../../test/support/client/responses.ts'
+import { waitUntil } from '../../test/support/wait.ts'
 
 const [{ Console }, { createConsoleRouter }, { queryClient }, { loadMessages }] = await Promise.all([
   import('../console.tsx'),
@@ -119,9 +119,7 @@ export async function openConsole(
   opened = page
   root.render(createElement(Console, { router }))
   const waitUntilReady = async (): Promise<void> => {
-    await eventually('the page to be ready', () =>
-      Promise.resolve(errors.length > 0 || isReady(page) || undefined),
-    )
+    await waitUntil(() => errors.length > 0 || isReady(page), 'the page to be ready')
     assert.deepEqual(errors, [], 'the page reported errors')
   }
   const navigate = async (to: string): Promise<void> => {

@@ -2,20 +2,21 @@
 /** Tables with cells of every kind grow and shrink while they are shown. */
 import { describe, test } from 'node:test'
 import { setUpOperator, signUpCustomer } from '../../../test/support/console/console-session.ts'
-import { eventually } from '../../../test/support/client/responses.ts'
 import { Account, chatRequest } from '../../../test/support/server/account.ts'
 import { sharedTestServer } from '../../../test/support/server/test-server.ts'
 import { openConsole } from '../../test-support/open-console.ts'
 import { findRow } from '../../test-support/page-steps.ts'
 import { screen } from '../../test-support/screen.ts'
+import { waitUntil } from '../../../test/support/wait.ts'
 
 const server = await sharedTestServer()
 
 /** A rejected request for a model that does not exist; resolves when its record is stored. */
 async function request(account: Account, model: string): Promise<void> {
   await (await account.post(chatRequest(model))).text()
-  await eventually(`the record of ${model}`, async () =>
-    (await account.requests()).some((record) => record.model === model) ? true : undefined,
+  await waitUntil(
+    async () => (await account.requests()).some((record) => record.model === model),
+    `the record of ${model}`,
   )
 }
 
