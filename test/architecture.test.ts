@@ -114,7 +114,64 @@ function cycleFrom(
   return cycle
 }
 
+/** The modules whose threads serve requests. */
+const servingModules = ['http', 'relay', 'engine', 'jobs', 'process/workers'].map((name) => `src/${name}/`)
+
+/** Modules with synchronous calls of node:fs that a serving thread imports or starts as a thread, and why it never waits in them. */
+const synchronousFiles: Readonly<Record<string, string>> = {
+  'src/lib/settings.ts': 'reads settings at the start',
+  'src/lib/key-file.ts': 'reads the key at the start; the command rotate-key replaces it',
+  'src/lib/sync-path.ts': 'is called by the key file, at the start',
+  'src/lib/log-output.ts': 'writes what is left in the handler of the exit',
+  'src/http/server/connection-limiter.ts': 'reads the limits of the process at the start',
+  'src/process/tls-listener.ts': 'reads the certificate at the start, and later with node:fs/promises',
+  'src/engine/sqlite/embedded-core.ts': 'looks for the database at the start',
+  'src/db/sqlite/store.ts': 'creates the data directory at the start',
+  'src/db/sqlite/open-database.ts': 'is called at the start and by the threads of the store',
+  'src/db/sqlite/connection.ts': 'is called at the start and by the threads of the store',
+  'src/db/sqlite/read-only.ts': 'is called at the start and by the threads of backups',
+  'src/db/sqlite/backup-file.ts': 'is called by the threads of backups and by commands',
+  'src/db/sqlite/file-lock.ts': 'is called at the start and by the threads of backups',
+  'src/db/transfer/to-sqlite.ts': 'is called by the threads of backups and by commands',
+  'src/backup/backup-store.ts': 'is called by the thread of the backup folder',
+  'src/backup/draft.ts': 'is called by the threads of backups',
+  'src/backup/backup-manifest.ts': 'is called by the threads of backups',
+  'src/backup/make-backup.ts': 'is called by the threads of backups',
+}
+
+/** What these files import, directly or not, except types. */
+function importedBy(files: readonly SourceFile[]): Set<SourceFile> {
+  const byPath = new Map(product.map((file) => [file.path, file]))
+  const reached = new Set(files)
+  for (const file of reached) {
+    for (const { target, typeOnly } of file.imports) {
+      const imported = typeOnly ? undefined : byPath.get(target ?? '')
+      if (imported) reached.add(imported)
+    }
+  }
+  return reached
+}
+
 describe('architecture', () => {
+  test('Serving threads wait for no file, except where one list says why', () => {
+    const serving = product.filter(({ path }) => servingModules.some((module) => path.startsWith(module)))
+    const found = [...importedBy(serving)]
+      .filter(({ imports }) =>
+        imports.some(
+          ({ specifier, names }) => specifier === 'node:fs' && names.some((name) => name.endsWith('Sync')),
+        ),
+      )
+      .map(({ path }) => path)
+    assertNone(
+      found.filter((path) => synchronousFiles[path] === undefined),
+      'Use node:fs/promises, or do it on a thread of its own (backup/backup-folder-client.ts):',
+    )
+    assertNone(
+      Object.keys(synchronousFiles).filter((path) => !found.includes(path)),
+      'Remove the exception: no serving thread imports the file, or it calls nothing synchronous:',
+    )
+  })
+
   test('layers – every module under src/ has one', () => {
     const unknown = serverFiles.filter(
       (file) => layerOf(file.path) === -1 && !sharedByAll.includes(moduleOf(file.path)),

@@ -1,30 +1,28 @@
 /**
  * Makes and checks the backups of a running relay, for operators or by schedule, one at a time, on a thread of its own. It
- * lists the backups in the folder, and the one that is in progress or has just failed.
+ * lists the backups in the folder, and the one that is in progress or has just failed. What touches the folder runs on
+ * another thread, within a time limit: its file system may be one that does not respond.
  */
 import { join } from 'node:path'
 import type { Worker } from 'node:worker_threads'
 import { ChannelClosedError } from '../rpc/channel.ts'
 import { openThread } from '../rpc/thread.ts'
 import type { Config } from '../config.ts'
-import type { FileLock } from '../db/sqlite/file-lock.ts'
 import { apiError, notFound } from '../errors.ts'
 import type { Backup, BackupService, BackupDownload } from '../db/backups.ts'
-import { copierFor, createDraft, removeDraft } from './make-backup.ts'
-import {
-  listBackups,
-  lockBackupStore,
-  writeCheckResult,
-  removeBackup,
-  removeUnfinished,
-  backupDownload,
-} from './backup-store.ts'
+import { BackupFolderClient } from './backup-folder-client.ts'
 import type { BackupProgress, BackupTask, BackupThreadServices } from './backup-thread.ts'
 import { errorMessage } from '../lib/error-message.ts'
 
 interface RunningTask {
   readonly worker: Worker
   readonly done: Promise<Backup>
+}
+
+interface FinishedTask {
+  readonly making: BackupTask['making']
+  /** null: none; undefined: it was aborted. */
+  readonly problem: string | null | undefined
 }
 
 function timestampIn(at: number): string {
@@ -37,37 +35,56 @@ export class BackupRunner implements BackupService {
   /** The backup that is in progress, or that failed and is not on the disk. */
   #current: Backup | null = null
   #running: RunningTask | null = null
+  /** A task that is about to run. */
+  #isStarting = false
+  readonly #folder: BackupFolderClient
 
-  constructor(config: Config, now: () => number = Date.now) {
+  constructor(
+    config: Config,
+    now: () => number = Date.now,
+    folder: BackupFolderClient = new BackupFolderClient(),
+  ) {
     this.#config = config
     this.#now = now
+    this.#folder = folder
   }
 
-  list(): Promise<readonly Backup[]> {
-    const found = listBackups(this.#config.backupDir)
+  async list(): Promise<readonly Backup[]> {
+    const found = await this.#folder.call('list', this.#config.backupDir)
     const current = this.#current
-    if (current === null) return Promise.resolve(found)
-    return Promise.resolve([current, ...found.filter(({ id }) => id !== current.id)])
+    return current === null ? found : [current, ...found.filter(({ id }) => id !== current.id)]
   }
 
   make(by: string): Promise<Backup> {
-    return Promise.resolve().then(() => this.#startMaking(by))
+    return this.#start(() => this.#startMaking(by))
   }
 
   check(id: string): Promise<Backup> {
-    return Promise.resolve().then(() => this.#startChecking(id))
+    return this.#start(() => this.#startChecking(id))
   }
 
   async remove(id: string): Promise<void> {
-    if (this.#current?.id !== id) return removeBackup(this.#config.backupDir, id)
-    this.#assertIdle()
-    const isMade = this.#current.content !== null
-    this.#current = null
-    if (isMade) removeBackup(this.#config.backupDir, id)
+    if (this.#current?.id === id) {
+      this.#assertIdle()
+      const isMade = this.#current.content !== null
+      this.#current = null
+      if (!isMade) return
+    }
+    await this.#folder.call('remove', this.#config.backupDir, id)
   }
 
   download(id: string): Promise<BackupDownload> {
-    return Promise.resolve().then(() => backupDownload(this.#config.backupDir, id))
+    return this.#folder.call('download', this.#config.backupDir, id)
+  }
+
+  /** Why no backup can be made in the folder; null: one can. */
+  async findProblem(): Promise<string | null> {
+    return this.#folder.call('tryWriting', this.#config.backupDir).then(() => null, errorMessage)
+  }
+
+  /** The file system of the folder does not respond. The process cannot end by itself then. */
+  get isStuck(): boolean {
+    return this.#folder.isStuck
   }
 
   /** Resolves with the result of the current task; null: there is none. */
@@ -76,29 +93,38 @@ export class BackupRunner implements BackupService {
   }
 
   /** A backup is being made or checked here, or made by another node that shares the folder. */
-  get isBusy(): boolean {
-    if (this.#running !== null) return true
-    const lock = lockBackupStore(this.#config.backupDir)
-    lock?.release()
-    return lock === undefined
+  async isBusy(): Promise<boolean> {
+    if (this.#running !== null || this.#isStarting) return true
+    return this.#folder.call('isLocked', this.#config.backupDir)
   }
 
   async close(): Promise<void> {
     const running = this.#running
-    if (running === null) return
-    await running.worker.terminate()
-    await running.done
+    if (running !== null && !this.#folder.isStuck) {
+      await running.worker.terminate()
+      await running.done
+    }
+    await this.#folder.close()
+  }
+
+  async #start(start: () => Promise<Backup>): Promise<Backup> {
+    this.#assertIdle()
+    this.#isStarting = true
+    try {
+      return await start()
+    } finally {
+      this.#isStarting = false
+    }
   }
 
   #assertIdle(): void {
-    if (this.#running === null) return
+    if (this.#running === null && !this.#isStarting) return
     throw apiError('conflict', {
       message: 'Another backup is being made or checked. Wait until it has finished.',
     })
   }
 
-  #startMaking(by: string): Backup {
-    this.#assertIdle()
+  async #startMaking(by: string): Promise<Backup> {
     const { backupDir } = this.#config
     const madeAt = this.#now()
     const id = `backup-${timestampIn(madeAt)}`
@@ -112,32 +138,21 @@ export class BackupRunner implements BackupService {
       problem: null,
       step: { doing: 'copying', percent: 0 },
     }
-    let lock: FileLock | undefined
-    try {
-      copierFor(this.#config)
-      lock = lockBackupStore(backupDir)
-      if (lock === undefined) throw new Error('Another node is making a backup in the same folder.')
-      removeUnfinished(backupDir)
-      const draft = createDraft(join(backupDir, id))
-      return this.#startThread(started, { draft, by }, lock)
-    } catch (error) {
-      lock?.release()
-      throw apiError('conflict', { message: errorMessage(error) })
-    }
+    const draft = await this.#folder.call('begin', join(backupDir, id))
+    return this.#startThread(started, { draft, by })
   }
 
-  #startChecking(id: string): Backup {
-    this.#assertIdle()
-    const found = listBackups(this.#config.backupDir).find((backup) => backup.id === id)
+  async #startChecking(id: string): Promise<Backup> {
+    const all = await this.#folder.call('list', this.#config.backupDir)
+    const found = all.find((backup) => backup.id === id)
     if (found === undefined) throw notFound('Backup')
     return this.#startThread(
       { ...found, state: 'checking', step: { doing: 'comparing', percent: null } },
       null,
-      null,
     )
   }
 
-  #startThread(started: Backup, making: BackupTask['making'], lock: FileLock | null): Backup {
+  #startThread(started: Backup, making: BackupTask['making']): Backup {
     const folder = join(this.#config.backupDir, started.id)
     const task: BackupTask = { config: this.#config, folder, making }
     const progress: BackupProgress['progress'] = {
@@ -158,10 +173,7 @@ export class BackupRunner implements BackupService {
       )
     const done = result.then(async (problem) => {
       await worker.terminate()
-      this.#running = null
-      if (making !== null) removeDraft(making.draft)
-      lock?.release()
-      return this.#onFinished(started, problem)
+      return this.#onFinished(started, { making, problem }).finally(() => (this.#running = null))
     })
     this.#current = started
     this.#running = { worker, done }
@@ -169,12 +181,20 @@ export class BackupRunner implements BackupService {
   }
 
   /** The disk holds the state of a backup; only a failed one must be remembered. `problem`: undefined if it was aborted. */
-  #onFinished(started: Backup, problem: string | null | undefined): Backup {
+  async #onFinished(started: Backup, { making, ...ended }: FinishedTask): Promise<Backup> {
+    let { problem } = ended
     const { backupDir } = this.#config
+    let made: Backup | undefined
+    try {
+      if (making !== null) await this.#folder.call('end', making.draft)
+      else if (problem !== undefined)
+        await this.#folder.call('writeCheckResult', join(backupDir, started.id), { at: this.#now(), problem })
+      made = (await this.#folder.call('list', backupDir)).find(({ id }) => id === started.id)
+    } catch (error) {
+      made = undefined
+      problem ??= errorMessage(error)
+    }
     this.#current = null
-    if (started.state === 'checking' && problem !== undefined)
-      writeCheckResult(join(backupDir, started.id), { at: this.#now(), problem })
-    const made = listBackups(backupDir).find(({ id }) => id === started.id)
     if (made !== undefined) return made
     const why = problem ?? 'It was aborted.'
     this.#current = { ...started, state: 'failed', problem: why, step: null }

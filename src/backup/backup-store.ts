@@ -1,7 +1,6 @@
 /** The folder with the backups of a relay, each in a folder of its own: lists, downloads and removes them. */
 import {
   existsSync,
-  mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -13,7 +12,8 @@ import { join } from 'node:path'
 import { tryAcquireFileLock, type FileLock } from '../db/sqlite/file-lock.ts'
 import { notFound } from '../errors.ts'
 import type { Backup, BackupDownload } from '../db/backups.ts'
-import { BackupError, keyFile, manifestFile, readManifest, type BackupManifest } from './backup-folder.ts'
+import { createFolder } from './draft.ts'
+import { BackupError, keyFile, manifestFile, readManifest, type BackupManifest } from './backup-manifest.ts'
 
 /** The result of a backup's last check, next to its manifest. */
 const checkResultFile = 'checked.json'
@@ -22,7 +22,7 @@ const lockFile = 'lock.db'
 /** Backups that are partly made or partly removed. */
 const unfinished = /\.(part|gone)-?\w*$/
 
-interface CheckResult {
+export interface CheckResult {
   readonly at: number
   readonly problem: string | null
 }
@@ -112,7 +112,7 @@ export function removeBackup(dir: string, id: string): void {
 
 /** Undefined if another process makes a backup in this folder. The holder must not call it again. */
 export function lockBackupStore(dir: string): FileLock | undefined {
-  mkdirSync(dir, { recursive: true, mode: 0o700 })
+  createFolder(dir)
   return tryAcquireFileLock(join(dir, lockFile), 0)
 }
 

@@ -3,7 +3,7 @@ import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { createTemporaryDir } from '../db/store.fixture.ts'
-import { createDraft } from './make-backup.ts'
+import { createDraft } from './draft.ts'
 
 /** The user `nobody`: root could write everywhere. */
 const unprivileged = 65_534

@@ -1,6 +1,6 @@
 /** Makes a backup: a consistent copy that is checked before its folder gets its name. */
 
-import { mkdirSync, mkdtempSync, renameSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs'
+import { renameSync, statfsSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Config } from '../config.ts'
 import { findKeyFileSecret } from '../db/data-keys.ts'
@@ -9,16 +9,9 @@ import { readDatabaseSize } from '../db/postgres/snapshot.ts'
 import { checkNotMoved } from '../db/transfer/move-marker.ts'
 import { copyFromPostgres } from '../migrate-store/copy-from-postgres.ts'
 import { version } from '../lib/version.ts'
-import {
-  BackupError,
-  databaseFile,
-  hashFile,
-  keyFile,
-  writeManifest,
-  type BackupManifest,
-  type OnStep,
-} from './backup-folder.ts'
-import { errorCode } from '../lib/error-message.ts'
+import { hashFile, type OnStep } from './backup-folder.ts'
+import { BackupError, databaseFile, keyFile, writeManifest, type BackupManifest } from './backup-manifest.ts'
+import { removeDraft } from './draft.ts'
 import { syncPath } from '../lib/sync-path.ts'
 import { checkDatabase } from '../engine/verification/sqlite-source.ts'
 
@@ -27,9 +20,6 @@ export type CopyStore = (folder: string, onStep: OnStep) => Promise<readonly str
 
 /** A full disk would stop the relay that is backed up: this much must stay free in addition to the copy. */
 const spareBytes = 64 * 1024 ** 2
-
-/** The system's codes for a missing permission to write. */
-const permissionErrors: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EROFS'])
 
 function mebibytes(bytes: number): string {
   return `${Math.ceil(bytes / 1024 ** 2)} MiB`
@@ -109,21 +99,6 @@ async function fillDraft(folder: string, { copy, by, onStep }: MakeBackupOptions
     sealed_by: names.includes(keyFile) ? 'key file' : 'ENCRYPTION_KEY',
     files,
   })
-}
-
-/** Creates a folder with a temporary name, so that a folder with a backup's name is always complete. */
-export function createDraft(target: string): string {
-  try {
-    mkdirSync(dirname(target), { recursive: true })
-    return mkdtempSync(`${target}.part-`)
-  } catch (error) {
-    if (!permissionErrors.has(errorCode(error) ?? '')) throw error
-    throw new BackupError(`No permission to create a backup folder in ${dirname(target)}.`)
-  }
-}
-
-export function removeDraft(draft: string): void {
-  rmSync(draft, { recursive: true, force: true })
 }
 
 /** Fills the draft and gives it the backup's name. A failure leaves nothing behind. */

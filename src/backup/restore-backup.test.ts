@@ -7,7 +7,7 @@ import { readConfig } from '../config.ts'
 import { createTemporaryDir, openTemporaryStore } from '../db/store.fixture.ts'
 import { openReadOnly } from '../db/sqlite/read-only.ts'
 import { insertAccounts } from '../ledger/credits/accounts.fixture.ts'
-import { databaseFile, type BackupManifest } from './backup-folder.ts'
+import { databaseFile, type BackupManifest } from './backup-manifest.ts'
 import { restoreToDataDir, restoreToPostgres } from './restore-backup.ts'
 
 const backup: BackupManifest = {

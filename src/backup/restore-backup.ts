@@ -11,7 +11,7 @@ import { holderFileName, lockFileName, acquireLock } from '../db/sqlite/data-dir
 import { migrateToPostgres } from '../migrate-store/to-postgres.ts'
 import type { OnProgress } from '../migrate-store/progress.ts'
 import { pauseAfterRestore } from '../payments/automatic-recharges.ts'
-import { BackupError, databaseFile, keyFile, type BackupManifest } from './backup-folder.ts'
+import { BackupError, databaseFile, keyFile, type BackupManifest } from './backup-manifest.ts'
 import { syncPath } from '../lib/sync-path.ts'
 
 export interface RestoreResult {

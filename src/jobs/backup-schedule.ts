@@ -37,7 +37,7 @@ export class BackupSchedule extends PeriodicJob {
     const { backups, log, config } = this.#deps
     const { backupEveryMs } = config
     const now = Date.now()
-    if (backups.isBusy || now - this.#failedAt < Math.min(retryMs, backupEveryMs)) return
+    if (now - this.#failedAt < Math.min(retryMs, backupEveryMs) || (await backups.isBusy())) return
     const made = (await backups.list()).filter(({ content }) => content !== null)
     if (this.isClosed || now - (made[0]?.madeAt ?? -Infinity) < backupEveryMs) return
     const { id } = await backups.make(by)

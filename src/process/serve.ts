@@ -2,7 +2,9 @@
  * `sluice serve`: locks the data directory, opens the core while threads load the workers' modules, starts the workers,
  * and serves until a signal; then drains. The order of this file is the order of the process's life.
  */
+import { join } from 'node:path'
 import { findSettingWarnings, type Config } from '../config.ts'
+import { backupsFolder } from '../config/data.ts'
 import { baseUrlsOf } from '../http/public-urls.ts'
 import { AdmissionOutages } from '../health/admission-outage.ts'
 import { collectGarbageWhenIdle } from '../lib/idle-garbage-collection.ts'
@@ -94,6 +96,7 @@ export async function serve(config: Config): Promise<void> {
   const { host, port, dataDir: data } = config
   log.info({ version, host, port, workers, data, urls: baseUrlsOf(config) }, 'ready')
   announceStart(config, { demo, setupLink, log })
+  void tryBackupFolder(config, controlHandler, log)
   collectGarbageWhenIdle()
   await signal
   await drain(workerPool, config, log)
@@ -111,6 +114,8 @@ export async function serve(config: Config): Promise<void> {
   })
   lock.release()
   log.info('stopped')
+  // The thread that waits for the file system would be waited for.
+  if (controlHandler.backups.isStuck) process.kill(process.pid, 'SIGKILL')
   process.exit(0)
 }
 
@@ -120,6 +125,17 @@ function reloadOnHangup({ tlsCertFile }: Config, state: RelayState, log: Log): v
     log.info(tlsCertFile === null ? 'SIGHUP: nothing to reload' : 'SIGHUP: reloading the TLS certificate')
     state.workerPool?.reloadCertificate()
   })
+}
+
+/** Says at the start, and not at the first backup, that none can be made. */
+async function tryBackupFolder(
+  { backupDir, backupEveryMs, dataDir }: Config,
+  { backups }: ControlHandler,
+  log: Log,
+): Promise<void> {
+  if (backupEveryMs === 0 && backupDir === join(dataDir, backupsFolder)) return
+  const problem = await backups.findProblem()
+  if (problem !== null) log.error({ folder: backupDir, problem }, 'backup folder cannot be used')
 }
 
 function updateAdmission({ workerPool, isLedgerConsistent, outages }: RelayState, isOpen: boolean): void {

@@ -3,6 +3,7 @@
  * plain ones. A renewed certificate is loaded without a restart; an invalid one is ignored.
  */
 import { readFileSync, statSync } from 'node:fs'
+import { readFile, stat } from 'node:fs/promises'
 import type { Server as HttpServer } from 'node:http'
 import type { Server } from 'node:net'
 import { createSecureContext, createServer } from 'node:tls'
@@ -40,6 +41,20 @@ function versionOf(files: CertificateFiles): string {
 function readCertificate(files: CertificateFiles): CertificatePair {
   const version = versionOf(files)
   const pair = { cert: readFileSync(files.cert), key: readFileSync(files.key), version }
+  createSecureContext(pair)
+  return pair
+}
+
+/** The same while the relay serves, which waits for no file. */
+async function versionLater({ cert, key }: CertificateFiles): Promise<string> {
+  const found = await Promise.all([stat(cert), stat(key)])
+  return found.map(({ mtimeMs, ino }) => `${mtimeMs} ${ino}`).join(' ')
+}
+
+async function readCertificateLater(files: CertificateFiles): Promise<CertificatePair> {
+  const version = await versionLater(files)
+  const [cert, key] = await Promise.all([readFile(files.cert), readFile(files.key)])
+  const pair = { cert, key, version }
   createSecureContext(pair)
   return pair
 }
@@ -88,23 +103,32 @@ export function createListener(
   // Clients that do not speak TLS, or disconnect during the handshake, are not reported.
   listener.on('tlsClientError', () => {})
   let reported = ''
-  const reload = (isChanged: () => boolean): void => {
+  let isReloading = false
+  const reload = async (isChanged: () => Promise<boolean>): Promise<void> => {
+    // One at a time: files that cannot be read hold no more than one thread of the pool.
+    if (isReloading) return
+    isReloading = true
     try {
-      if (!isChanged()) return
-      pair = readCertificate(files)
+      if (!(await isChanged())) return
+      pair = await readCertificateLater(files)
       listener.setSecureContext(pair)
       reported = ''
     } catch (error) {
       if (String(error) !== reported) onProblem(error)
       reported = String(error)
+    } finally {
+      isReloading = false
     }
   }
-  const timer = setInterval(() => reload(() => versionOf(files) !== pair.version), checkFilesEveryMs)
+  const timer = setInterval(
+    () => void reload(async () => (await versionLater(files)) !== pair.version),
+    checkFilesEveryMs,
+  )
   timer.unref()
   listener.on('close', () => clearInterval(timer))
   const reloadCertificate = (): void => {
     reported = ''
-    reload(() => true)
+    void reload(() => Promise.resolve(true))
   }
   return { listener, reloadCertificate }
 }
