@@ -91,4 +91,5 @@ function toReported(error: unknown): ApiError {
   return error instanceof ApiError ? error : apiError('conflict', { message: errorMessage(error) })
 }
 
-if (parentPort !== null) new Channel<object>(parentPort, apiErrors(toReported)).serve({ services: { folder } })
+if (parentPort !== null)
+  new Channel<object>(parentPort, apiErrors(toReported)).serve({ services: { folder } })

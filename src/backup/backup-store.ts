@@ -1,13 +1,5 @@
 /** The folder with the backups of a relay, each in a folder of its own: lists, downloads and removes them. */
-import {
-  existsSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { tryAcquireFileLock, type FileLock } from '../db/sqlite/file-lock.ts'
 import { notFound } from '../errors.ts'

@@ -43,6 +43,8 @@ export interface MainThreadServices {
   /** Whether the account may begin this export (CSV, PDF), or go on with it; it has one at a time. */
   takeExport(account: string, id: string): Promise<boolean>
   endExport(account: string, id: string): Promise<void>
+  /** Resolves when the main thread and the writer of the store have responded. */
+  respond(): Promise<void>
   /** The metrics of the whole process in Prometheus' text format. */
   metrics(): Promise<string>
 }

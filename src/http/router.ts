@@ -42,6 +42,8 @@ export interface RouterDeps extends Omit<ChatDeps, 'bodies'> {
   /** Called for each request without a valid API key, with the caller's address. */
   readonly onUnauthenticated: (address: string) => void
   readonly isDraining: () => boolean
+  /** Whether every thread that a request needs responds. */
+  readonly threadsRespond: () => Promise<boolean>
 }
 
 const jsonHeaders = ['content-type', 'application/json']
@@ -122,13 +124,18 @@ export class Router {
       case '/healthz':
         return response.send(200, jsonHeaders, '{"status":"ok"}')
       case '/readyz':
-        if (!ctx.isReady()) throw apiError('service_unavailable', { retryAfterMs: 1000 })
-        return response.send(200, jsonHeaders, '{"status":"ready"}')
+        return this.#sendReadiness(context)
       case '/metrics':
         return this.#sendMetrics(context)
       default:
         return this.#callEndpoint(context)
     }
+  }
+
+  async #sendReadiness({ response }: HttpRequestContext): Promise<void> {
+    const isReady = this.#deps.ctx.isReady() && (await this.#deps.threadsRespond())
+    if (!isReady) throw apiError('service_unavailable', { retryAfterMs: 1000 })
+    response.send(200, jsonHeaders, '{"status":"ready"}')
   }
 
   async #sendMetrics({ response }: HttpRequestContext): Promise<void> {

@@ -84,6 +84,7 @@ const withoutLedger = {
   fetchModels: unavailable,
   nodes: unavailable,
   retireNode: unavailable,
+  respond: unavailable,
   takeExport: unavailable,
   endExport: unavailable,
   metrics: unavailable,

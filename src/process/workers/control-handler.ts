@@ -123,6 +123,7 @@ export class ControlHandler {
       callHealth: (circuits) => Promise.resolve(circuits.map((each) => core.health.callHealth(each))),
       takeExport: (account, id) => Promise.resolve(this.#exports.take(account, id)),
       endExport: (account, id) => Promise.resolve(this.#exports.end(account, id)),
+      respond: () => core.store.db.write({ sql: 'select 1', parameters: [] }).then(() => undefined),
       metrics: () => this.#metrics(),
     }
   }

@@ -32,6 +32,7 @@ import { withReportSlots } from './report-slots.ts'
 import { RejectionReports } from '../../engine/rejection-reports.ts'
 import { requestLogFields } from './request-outcomes.ts'
 import { createWorkerListener } from './http-listener.ts'
+import { createThreadCheck } from './thread-checks.ts'
 import { WorkerHealth } from './worker-health.ts'
 import { ModelMismatches } from './model-mismatches.ts'
 import { RejectedFields } from './rejected-fields.ts'
@@ -43,6 +44,7 @@ import { RemoteLedger, type MainChannel } from './remote-ledger.ts'
 /** Requests with unknown keys ask the main thread at most this often. */
 const freshnessCacheMs = 200
 const drain = { tokens: 8192, ms: 30_000 }
+const oneRow = { sql: 'select 1 as one', parameters: [] }
 /** How often the end of a drain looks whether all requests are settled. */
 const settlementPollMs = 10
 
@@ -230,6 +232,11 @@ export async function startWorker(init: WorkerInit): Promise<void> {
       unauthenticated.record(address)
     },
     isDraining: () => state.isDraining,
+    threadsRespond: createThreadCheck([
+      () => ctx.respond(),
+      () => context.db.first(oneRow),
+      () => context.lookups.first(oneRow),
+    ]),
   })
   registerBodyMemory(metrics.registry, router.bodies)
   const listener = createWorkerListener(router, config, log)
