@@ -17,19 +17,31 @@ describe('backup folder', () => {
     execFileSync('mkfifo', [path])
     const folder = new BackupFolderClient(undefined, 500)
     t.after(() => folder.close())
-    await assert.rejects(folder.call('list', dir), /BACKUP_DIR does not respond/)
+    await assert.rejects(
+      folder.call((thread) => thread.list(dir)),
+      /BACKUP_DIR does not respond/,
+    )
     assert.equal(folder.isStuck, true)
-    await assert.rejects(folder.call('isLocked', dir), /BACKUP_DIR does not respond/)
+    await assert.rejects(
+      folder.call((thread) => thread.isLocked(dir)),
+      /BACKUP_DIR does not respond/,
+    )
     writeFileSync(path, '{}')
     while (folder.isStuck) await new Promise<void>((resolve) => setImmediate(resolve))
-    assert.equal(await folder.call('isLocked', dir), false)
+    assert.equal(await folder.call((thread) => thread.isLocked(dir)), false)
   })
 
   test('A folder that cannot be written has a reason', async (t) => {
     const folder = new BackupFolderClient(undefined, unlimitedMs)
     t.after(() => folder.close())
-    await assert.rejects(folder.call('tryWriting', '/proc/nothing'), /ENOENT|No permission/)
-    await folder.call('tryWriting', createTemporaryDir(t))
-    await assert.rejects(folder.call('remove', createTemporaryDir(t), 'backup-1'), /not found/i)
+    await assert.rejects(
+      folder.call((thread) => thread.tryWriting('/proc/nothing')),
+      /ENOENT|No permission/,
+    )
+    await folder.call((thread) => thread.tryWriting(createTemporaryDir(t)))
+    await assert.rejects(
+      folder.call((thread) => thread.remove(createTemporaryDir(t), 'backup-1')),
+      /not found/i,
+    )
   })
 })

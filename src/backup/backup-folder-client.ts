@@ -1,6 +1,6 @@
 /** Calls the thread of the backup folder, within a time limit, so that nothing waits for a file system that does not respond. */
 import { apiError, asApiError, type ApiError } from '../errors.ts'
-import { apiErrors, type Args } from '../rpc/channel.ts'
+import { apiErrors } from '../rpc/channel.ts'
 import { openThread, type RemoteThread } from '../rpc/thread.ts'
 import type { BackupFolderService, BackupFolderThreadServices } from './backup-folder-thread.ts'
 
@@ -11,9 +11,6 @@ const maxEndMs = 1000
 function notResponding(): ApiError {
   return apiError('service_unavailable', { message: 'The file system of BACKUP_DIR does not respond.' })
 }
-
-type Method = keyof BackupFolderService
-type ResultOf<Name extends Method> = Awaited<ReturnType<BackupFolderService[Name]>>
 
 export class BackupFolderClient {
   readonly #module: URL
@@ -35,16 +32,12 @@ export class BackupFolderClient {
     return this.#isStuck
   }
 
-  /** Throws 503 if the file system does not respond in time, and what the method throws. */
-  async call<Name extends Method>(
-    method: Name,
-    ...args: Args<BackupFolderService[Name]>
-  ): Promise<ResultOf<Name>> {
+  /** Throws 503 if the file system does not respond in time, and what the called method throws. */
+  async call<Result>(ask: (folder: BackupFolderService) => Promise<Result>): Promise<Result> {
     if (this.#isStuck) throw notResponding()
     const { channel, worker } = (this.#thread ??= this.#open())
     worker.unref()
-    const service: Record<Method, (...given: never[]) => Promise<unknown>> = channel.proxy('folder')
-    const result = service[method](...(args as never[])) as Promise<ResultOf<Name>>
+    const result = ask(channel.proxy('folder'))
     const late = Promise.withResolvers<never>()
     const timer = setTimeout(() => {
       this.#isStuck = true

@@ -50,7 +50,7 @@ export class BackupRunner implements BackupService {
   }
 
   async list(): Promise<readonly Backup[]> {
-    const found = await this.#folder.call('list', this.#config.backupDir)
+    const found = await this.#folder.call((thread) => thread.list(this.#config.backupDir))
     const current = this.#current
     return current === null ? found : [current, ...found.filter(({ id }) => id !== current.id)]
   }
@@ -70,16 +70,18 @@ export class BackupRunner implements BackupService {
       this.#current = null
       if (!isMade) return
     }
-    await this.#folder.call('remove', this.#config.backupDir, id)
+    await this.#folder.call((thread) => thread.remove(this.#config.backupDir, id))
   }
 
   download(id: string): Promise<BackupDownload> {
-    return this.#folder.call('download', this.#config.backupDir, id)
+    return this.#folder.call((thread) => thread.download(this.#config.backupDir, id))
   }
 
   /** Why no backup can be made in the folder; null: one can. */
   async findProblem(): Promise<string | null> {
-    return this.#folder.call('tryWriting', this.#config.backupDir).then(() => null, errorMessage)
+    return this.#folder
+      .call((thread) => thread.tryWriting(this.#config.backupDir))
+      .then(() => null, errorMessage)
   }
 
   /** The file system of the folder does not respond. The process cannot end by itself then. */
@@ -95,7 +97,7 @@ export class BackupRunner implements BackupService {
   /** A backup is being made or checked here, or made by another node that shares the folder. */
   async isBusy(): Promise<boolean> {
     if (this.#running !== null || this.#isStarting) return true
-    return this.#folder.call('isLocked', this.#config.backupDir)
+    return this.#folder.call((thread) => thread.isLocked(this.#config.backupDir))
   }
 
   async close(): Promise<void> {
@@ -138,12 +140,12 @@ export class BackupRunner implements BackupService {
       problem: null,
       step: { doing: 'copying', percent: 0 },
     }
-    const draft = await this.#folder.call('begin', join(backupDir, id))
+    const draft = await this.#folder.call((thread) => thread.begin(join(backupDir, id)))
     return this.#startThread(started, { draft, by })
   }
 
   async #startChecking(id: string): Promise<Backup> {
-    const all = await this.#folder.call('list', this.#config.backupDir)
+    const all = await this.#folder.call((thread) => thread.list(this.#config.backupDir))
     const found = all.find((backup) => backup.id === id)
     if (found === undefined) throw notFound('Backup')
     return this.#startThread(
@@ -186,10 +188,12 @@ export class BackupRunner implements BackupService {
     const { backupDir } = this.#config
     let made: Backup | undefined
     try {
-      if (making !== null) await this.#folder.call('end', making.draft)
-      else if (problem !== undefined)
-        await this.#folder.call('writeCheckResult', join(backupDir, started.id), { at: this.#now(), problem })
-      made = (await this.#folder.call('list', backupDir)).find(({ id }) => id === started.id)
+      if (making !== null) await this.#folder.call((thread) => thread.end(making.draft))
+      else if (problem !== undefined) {
+        const checked = { at: this.#now(), problem }
+        await this.#folder.call((thread) => thread.writeCheckResult(join(backupDir, started.id), checked))
+      }
+      made = (await this.#folder.call((thread) => thread.list(backupDir))).find(({ id }) => id === started.id)
     } catch (error) {
       made = undefined
       problem ??= errorMessage(error)

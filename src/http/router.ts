@@ -118,7 +118,6 @@ export class Router {
   }
 
   #route(context: HttpRequestContext): void | Promise<void> {
-    const { ctx } = this.#deps
     const { incoming: request, response } = context
     switch (request.path) {
       case '/healthz':

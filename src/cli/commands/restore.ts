@@ -2,12 +2,8 @@
 
 import type { Command } from 'commander'
 import { readConfig } from '../../config.ts'
-import {
-  checkBackupFolder,
-  checkEncryptionKey,
-  describeStep,
-  type BackupManifest,
-} from '../../backup/backup-folder.ts'
+import { checkBackupFolder, checkEncryptionKey, describeStep } from '../../backup/backup-folder.ts'
+import type { BackupManifest } from '../../backup/backup-manifest.ts'
 import { restoreToDataDir, restoreToPostgres, type RestoreResult } from '../../backup/restore-backup.ts'
 import { withJsonOption, progressOption } from '../options.ts'
 import { CommandError, printResult, withProgress, type ProgressOptions } from '../output.ts'
