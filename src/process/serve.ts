@@ -113,9 +113,13 @@ export async function serve(config: Config): Promise<void> {
     ledger: () => core.close(),
   })
   lock.release()
+  exit(controlHandler, log)
+}
+
+function exit({ backups }: ControlHandler, log: Log): never {
   log.info('stopped')
   // The thread that waits for the file system would be waited for.
-  if (controlHandler.backups.isStuck) process.kill(process.pid, 'SIGKILL')
+  if (backups.isStuck) process.kill(process.pid, 'SIGKILL')
   process.exit(0)
 }
 

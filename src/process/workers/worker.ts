@@ -198,6 +198,10 @@ async function openContext(init: WorkerInit): Promise<WorkerContext> {
   }
 }
 
+function checkThreads({ db, lookups }: WorkerContext, ctx: AppContext): () => Promise<boolean> {
+  return createThreadCheck([() => ctx.respond(), () => db.first(oneRow), () => lookups.first(oneRow)])
+}
+
 /** Starts a worker; resolves when it can serve. */
 export async function startWorker(init: WorkerInit): Promise<void> {
   const context = await openContext(init)
@@ -232,11 +236,7 @@ export async function startWorker(init: WorkerInit): Promise<void> {
       unauthenticated.record(address)
     },
     isDraining: () => state.isDraining,
-    threadsRespond: createThreadCheck([
-      () => ctx.respond(),
-      () => context.db.first(oneRow),
-      () => context.lookups.first(oneRow),
-    ]),
+    threadsRespond: checkThreads(context, ctx),
   })
   registerBodyMemory(metrics.registry, router.bodies)
   const listener = createWorkerListener(router, config, log)
