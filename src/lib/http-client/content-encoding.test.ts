@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
-import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib'
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { DecodedBody, decodeBuffered } from './content-encoding.ts'
 
 /** Creates a body that is being decoded, and records its calls to the exchange. */
@@ -36,6 +36,20 @@ describe('content encoding', () => {
       }
       assert.deepEqual(await decodeBuffered(coding, bytes, 10_000), text)
       assert.ok((await decodeBuffered(coding, bytes, 100)).length <= 100)
+    }
+  })
+
+  test('Deflate is decoded with the header of zlib and without it', async () => {
+    const text = Buffer.from('data: {"choices":[]}\n\n'.repeat(50))
+    for (const bytes of [deflateSync(text), deflateRawSync(text), gzipSync(text)]) {
+      for (const size of [1, bytes.length]) {
+        const { body, chunks, ended } = createBody('deflate')
+        for (let at = 0; at < bytes.length; at += size) body?.push(bytes.subarray(at, at + size))
+        body?.end()
+        assert.equal(await ended, 'end')
+        assert.deepEqual(Buffer.concat(chunks), text)
+      }
+      assert.deepEqual(await decodeBuffered('deflate', bytes, 10_000), text)
     }
   })
 
