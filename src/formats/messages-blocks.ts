@@ -1,5 +1,6 @@
 /** Translates content blocks of Anthropic's format into content parts of the OpenAI format. */
 import { getObject, getString, isObject, omitUndefined, type Json } from '../providers/json-fields.ts'
+import { isDataUrl } from '../providers/chat-messages.ts'
 import { UnsupportedFeatureError } from '../providers/provider.ts'
 import type { ProviderCapabilities } from './provider-capabilities.ts'
 
@@ -40,7 +41,7 @@ function translateDocument(block: Json, path: string, capabilities: ProviderCapa
     return [...head, ...inner.flatMap((each) => translateBlock(each, capabilities))]
   }
   const address = sourceUrl(source, path)
-  if (!address.startsWith('data:') && !capabilities.fileUrl) {
+  if (!isDataUrl(address) && !capabilities.fileUrl) {
     throw new UnsupportedFeatureError(`${path}.source.type`, 'must be "base64" or "text" for this provider')
   }
   return [{ type: 'file', file: { filename: title ?? 'document.pdf', file_data: address } }]

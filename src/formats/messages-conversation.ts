@@ -19,7 +19,8 @@ function translateToolResult(
     translateBlock(blocks, capabilities),
   )
   const id = callIdFor(getString(block, 'tool_use_id'), capabilities)
-  return encodeToolResult(id, parts, block['is_error'] === true)
+  const isError = block['is_error'] === true
+  return encodeToolResult(id, parts, isError ? { marked: capabilities.isTranslated } : undefined)
 }
 
 /** Tool results come first, since their calls came last. */

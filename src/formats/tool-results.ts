@@ -7,14 +7,26 @@ export interface EncodedToolResult {
   readonly images: readonly Json[]
 }
 
-/** `id`: of the call. `parts`: of the result, in the OpenAI format. */
-export function encodeToolResult(id: string, parts: readonly Json[], isError = false): EncodedToolResult {
+/**
+ * `id`: of the call. `parts`: of the result, in the OpenAI format. `error`: the call failed, which the OpenAI format has no
+ * field for; `marked`: the message is translated further, into a format that has one.
+ */
+export function encodeToolResult(
+  id: string,
+  parts: readonly Json[],
+  error?: { readonly marked: boolean },
+): EncodedToolResult {
   const images = parts.filter((part) => part['type'] !== 'text')
   const texts = parts.map((part) => getString(part, 'text') ?? '').filter((text) => text !== '')
   const joined = texts.join('\n\n')
   const title = { type: 'text', text: `What the tool answered to call ${id}:` }
   return {
-    message: { role: 'tool', tool_call_id: id, content: isError ? `Error: ${joined}` : joined },
+    message: {
+      role: 'tool',
+      tool_call_id: id,
+      content: error ? `Error: ${joined}` : joined,
+      ...(error?.marked ? { is_error: true } : {}),
+    },
     images: images.length > 0 ? [title, ...images] : [],
   }
 }

@@ -79,7 +79,15 @@ function withOrderedResults(messages: readonly ChatMessage[]): ChatMessage[] {
 }
 
 function userMessage(parts: readonly Part[]): ChatMessage {
-  return { role: 'user', path: 'messages', parts, toolCalls: [], toolCallId: '', reasoningDetails: [] }
+  return {
+    role: 'user',
+    path: 'messages',
+    parts,
+    toolCalls: [],
+    toolCallId: '',
+    isError: false,
+    reasoningDetails: [],
+  }
 }
 
 /**

@@ -43,6 +43,8 @@ export interface ChatMessage {
   readonly toolCalls: readonly ToolCall[]
   /** Of a tool result: the id of its call. */
   readonly toolCallId: string
+  /** Of a tool result: the call failed. */
+  readonly isError: boolean
   /** Signed and hidden reasoning that the caller sends back. */
   readonly reasoningDetails: readonly Json[]
 }
@@ -55,9 +57,14 @@ const roles: Readonly<Record<string, ChatMessage['role']>> = {
   tool: 'tool',
 }
 
+/** The scheme of a URL is the same in capitals (RFC 3986, 3.1). */
+export function isDataUrl(url: string): boolean {
+  return /^data:/i.test(url)
+}
+
 /** Parses a data URL (RFC 2397, base64 only); any other URL is kept. */
 export function parseSource(url: string, path: string): Source {
-  if (!url.startsWith('data:')) return { kind: 'url', url }
+  if (!isDataUrl(url)) return { kind: 'url', url }
   const comma = url.indexOf(',')
   const [mediaType = '', ...options] = url.slice('data:'.length, Math.max(comma, 0)).split(';')
   if (comma === -1 || mediaType === '' || options.at(-1) !== 'base64') {
@@ -163,6 +170,7 @@ function parseMessage(value: unknown, path: string): ChatMessage {
     parts,
     toolCalls: role === 'assistant' ? parseToolCalls(message, path) : [],
     toolCallId: getString(message, 'tool_call_id') ?? '',
+    isError: message['is_error'] === true,
     reasoningDetails: role === 'assistant' ? getObjects(message, 'reasoning_details') : [],
   }
 }

@@ -65,6 +65,11 @@ const emptySchema: Json = { type: 'object', properties: {} }
 function parseTool(tool: Json, index: number): Tool {
   const about = getObject(tool, 'function')
   const name = about && getString(about, 'name')
+  if (!about && tool['type'] === 'function') {
+    const problem =
+      'must be an object with the name of the function; tools without it belong to `POST /v1/responses`'
+    throw new UnsupportedFeatureError(`tools[${index}].function`, problem)
+  }
   if (!about || name === undefined) {
     throw new UnsupportedFeatureError(`tools[${index}].type`, 'must be "function" for this provider')
   }
@@ -153,12 +158,24 @@ function parseReasoning(json: Json): Reasoning | null {
   return null
 }
 
+/** Only the Responses API returns probabilities as OpenAI's format has them. */
+function rejectLogprobs(json: Json): void {
+  const field = json['logprobs'] === true ? 'logprobs' : 'top_logprobs'
+  if (field === 'logprobs' || (getNumber(json, 'top_logprobs') ?? 0) > 0)
+    throw new UnsupportedFeatureError(field, 'not supported by this provider')
+}
+
 /**
  * Parses the caller's request. `rules`: of names, which are changed where the provider does not accept them. Throws
  * `UnsupportedFeatureError` for features that no other API format has.
  */
-export function parseChatRequest(call: UpstreamCall, rules?: NameRules): ParsedChatRequest {
+export function parseChatRequest(
+  call: UpstreamCall,
+  rules?: NameRules,
+  { returnsLogprobs = false } = {},
+): ParsedChatRequest {
   const json = withTools(withoutHints(call.body.parsed(), call.withoutFields))
+  if (!returnsLogprobs) rejectLogprobs(json)
   const request = parseRequest(json, call)
   return rules ? withFittingNames(request, rules) : request
 }

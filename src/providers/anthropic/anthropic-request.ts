@@ -77,6 +77,7 @@ function encodeContent(message: ChatMessage): Json[] {
           type: 'tool_result',
           tool_use_id: encodeCallId(message.toolCallId),
           content: blocks,
+          is_error: message.isError || undefined,
         }),
       ]
     case 'assistant': {

@@ -79,7 +79,8 @@ function encodeContent(message: ChatMessage): Json[] {
   const blocks = encodeParts(message.parts)
   if (message.role === 'tool') {
     const content = blocks.length > 0 ? blocks : [{ text: '(nothing)' }]
-    return [{ toolResult: { toolUseId: encodeId(message.toolCallId), content } }]
+    const status = message.isError ? { status: 'error' } : {}
+    return [{ toolResult: { toolUseId: encodeId(message.toolCallId), content, ...status } }]
   }
   if (message.role !== 'assistant') return blocks
   const calls = message.toolCalls.map(({ id, name, input }) => {

@@ -187,7 +187,7 @@ function encodeInclude({ json }: ParsedChatRequest, { withoutFields }: UpstreamC
 /** Builds the request's body. Throws `UnsupportedFeatureError`. */
 export function buildResponsesBody(call: UpstreamCall): Json {
   const hints = new Set([...hintsRejectedBy(call.model), ...(call.withoutFields ?? [])])
-  const request = parseChatRequest({ ...call, withoutFields: hints })
+  const request = parseChatRequest({ ...call, withoutFields: hints }, undefined, { returnsLogprobs: true })
   rejectUnsupported(request)
   const { json, messages, maximumTokens } = request
   const keepsReasoning = !hints.has(returnedReasoning)
