@@ -35,12 +35,20 @@ export function toEmbeddingList(embeddings: readonly unknown[], tokens: number |
   return { object: 'list', data, ...usage }
 }
 
+/** Numbers, or base64 of them. */
+function hasEmbedding(item: unknown): boolean {
+  const embedding: unknown = isObject(item) ? item['embedding'] : undefined
+  return (Array.isArray(embedding) || typeof embedding === 'string') && embedding.length > 0
+}
+
 /** The response to a request, or the responses to its calls, as one list. Throws if one is not valid in its format. */
 export function embeddingList({ toList }: EmbeddingsFormat, response: Json): Json {
   const parts = response[joinedParts]
   const lists = (Array.isArray(parts) ? parts : [response]).map((part: unknown) => {
     const list = isObject(part) ? (toList?.(part) ?? part) : {}
-    if (!Array.isArray(list['data'])) throw new Error('The response has no embeddings.')
+    const items: unknown = list['data']
+    if (!Array.isArray(items) || !items.every(hasEmbedding))
+      throw new Error('The response has no embeddings.')
     return list
   })
   const [first = {}] = lists
