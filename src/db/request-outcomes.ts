@@ -16,9 +16,12 @@ export const failureCountSql = `case when ${isFailureSql} then count else 0 end`
 /** A client that disconnects from a stream after this long without a token counts as a failure of ours. */
 const slowFirstTokenMs = 30_000
 
-/** Failures with status 400, 413 or 422 are client errors; all others are ours, including an upstream's 404 for our model name. */
+/**
+ * Failures with status 400, 413 or 422 are client errors; all others are ours, including an upstream's 404 for our model name.
+ * A truncated response without an error is complete, but ended with a reason that its provider does not document.
+ */
 const failedSql = `case
-  when outcome = 'truncated' then count
+  when outcome = 'truncated' and error_code is not null then count
   when outcome = 'failed' and http_status not in (400, 413, 422) then count
   when outcome = 'refused' and http_status >= 500 then count
   when outcome = 'ended' and error_code = 'service_unavailable' then count

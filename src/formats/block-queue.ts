@@ -16,7 +16,7 @@ interface ContentBlock {
   readonly kind: BlockKind
   /** The `content_block` that starts the block. */
   readonly content: Json
-  /** Of a tool call: its index. */
+  /** Of a tool call: its number. */
   readonly callIndex: number
   readonly input: JsonEndDetector
   /** Text that has not been sent. */
@@ -65,12 +65,12 @@ export class BlockQueue {
     this.#advance()
   }
 
-  /** Adds a piece of a tool call; the first one names the tool. */
+  /** Adds a piece of a tool call; the first one names the tool. `number`: of the call. */
   addToolCall(
-    index: number,
+    number: number,
     about: { readonly id: string | undefined; readonly name: string; readonly input: string },
   ): void {
-    let block = this.#calls.get(index)
+    let block = this.#calls.get(number)
     if (!block) {
       const use = {
         type: 'tool_use',
@@ -78,8 +78,8 @@ export class BlockQueue {
         name: about.name,
         input: {},
       }
-      block = this.#enqueue('tool', use, index)
-      this.#calls.set(index, block)
+      block = this.#enqueue('tool', use, number)
+      this.#calls.set(number, block)
       this.hasCalls = true
     }
     block.input.push(about.input)

@@ -1,5 +1,6 @@
 /** Collects the events of a stream in Anthropic's format into its message (Anthropic, "Streaming messages"). */
 import { getNumber, getObject, isObject, type Json } from '../providers/json-fields.ts'
+import { mergeUsage } from '../providers/usage-counts.ts'
 
 interface Block {
   readonly fields: Record<string, unknown>
@@ -28,10 +29,6 @@ function addDelta(block: Block, { type: _type, ...delta }: Json): void {
   }
 }
 
-function withoutNulls(fields: Json | undefined): Json {
-  return Object.fromEntries(Object.entries(fields ?? {}).filter(([, value]) => value !== null))
-}
-
 export class MessagesCollector {
   #message: Json = {}
   readonly #blocks = new Map<number, Block>()
@@ -53,7 +50,7 @@ export class MessagesCollector {
       }
       case 'message_delta': {
         const { type: _type, delta, usage, ...others } = event
-        const counts = { ...getObject(this.#message, 'usage'), ...withoutNulls(isObject(usage) ? usage : {}) }
+        const counts = mergeUsage(getObject(this.#message, 'usage'), isObject(usage) ? usage : {})
         this.#message = { ...this.#message, ...(isObject(delta) ? delta : {}), ...others, usage: counts }
       }
     }

@@ -1,7 +1,9 @@
 /** Translates responses in the OpenAI format into Anthropic's, and has what streams share with them. */
 import { newId } from '../lib/ids.ts'
 import { getObject, getObjects, getString, type Json, lookup } from '../providers/json-fields.ts'
-import { noUsage, parseUsage } from '../providers/usage.ts'
+import { encodeArguments } from '../providers/tool-call-pieces.ts'
+import { noUsage, parseUsageOf } from '../providers/usage.ts'
+import { finishClassOf } from '../providers/finish-reasons.ts'
 import { encodeCallId } from '../providers/tool-call-ids.ts'
 import { originalToolName } from './tool-names.ts'
 import { isEncrypted, wrapSignature, withoutText } from './thinking-signature.ts'
@@ -18,31 +20,35 @@ export interface ResponseContext {
   inputTokens(): number
 }
 
-const reasons: Readonly<Record<string, string>> = {
-  length: 'max_tokens',
-  tool_calls: 'tool_use',
-  function_call: 'tool_use',
-  content_filter: 'refusal',
-}
+const reasons: Readonly<Record<string, string>> = { tool_calls: 'tool_use', function_call: 'tool_use' }
+const reasonsByClass: Readonly<Record<string, string>> = { length: 'max_tokens', filtered: 'refusal' }
 /** Anthropic's stop reasons that other providers use unchanged. */
 const sharedReasons = new Set(['stop_sequence', 'pause_turn', 'model_context_window_exceeded'])
 
-export function stopSequencesOf(request: Json): readonly string[] {
+function stopSequencesOf(request: Json): readonly string[] {
   const stops = request['stop_sequences']
   return Array.isArray(stops) ? stops.filter((each) => typeof each === 'string') : []
 }
 
-/** Maps the finish reason. `hasCalls`: some providers report `stop` after tool calls. */
-export function mapStopReason(choice: Json, hasCalls: boolean, stops: readonly string[]): StopReason {
-  const finish = getString(choice, 'finish_reason') ?? 'stop'
-  const native = getString(choice, 'native_finish_reason') ?? ''
+/** The stop reason of a choice. `hasCalls`: some providers report `stop` after tool calls. */
+export function stopReasonOf(
+  choice: Json,
+  hasCalls: boolean,
+  { provider, request }: Pick<ResponseContext, 'provider' | 'request'>,
+): StopReason {
+  const finish = getString(choice, 'finish_reason') || 'stop'
+  const native = getString(choice, 'native_finish_reason') ?? finish
   // vLLM reports the stop sequence that it met.
   const matchedStop = getString(choice, 'stop_reason')
-  if (finish === 'stop' && matchedStop !== undefined && stops.includes(matchedStop)) {
+  if (finish === 'stop' && matchedStop !== undefined && stopSequencesOf(request).includes(matchedStop)) {
     return { reason: 'stop_sequence', sequence: matchedStop }
   }
   if (sharedReasons.has(native)) return { reason: native, sequence: null }
-  const reason = lookup(reasons, finish) ?? (hasCalls ? 'tool_use' : 'end_turn')
+  const known = finishClassOf(provider, finish)
+  const ended = hasCalls ? 'tool_use' : 'end_turn'
+  // An unknown reason is passed on as it is.
+  const reason =
+    lookup(reasons, finish) ?? (known === null ? finish : (lookup(reasonsByClass, known) ?? ended))
   return { reason, sequence: null }
 }
 
@@ -92,7 +98,7 @@ function encodeContent(message: Json, { provider, request }: ResponseContext): J
       const called = getObject(call, 'function') ?? {}
       const id = getString(call, 'id') || newId('toolu')
       const hiddenDetails = details.filter((detail) => isEncrypted(detail) && detail['id'] === id)
-      const input = parseToolInput(getString(called, 'arguments') ?? '')
+      const input = parseToolInput(encodeArguments(called['arguments']))
       const name = originalToolName(getString(called, 'name') ?? '', request)
       const use = { type: 'tool_use', id: encodeCallId(id), name, input }
       return [...hiddenDetails.map((detail) => encodeRedactedThinking(provider, detail)), use]
@@ -104,11 +110,8 @@ function encodeContent(message: Json, { provider, request }: ResponseContext): J
 export function translateChatResponse(response: Json, context: ResponseContext): Json {
   const [choice = {}] = getObjects(response, 'choices')
   const message = getObject(choice, 'message') ?? {}
-  const { reason, sequence } = mapStopReason(
-    choice,
-    getObjects(message, 'tool_calls').length > 0,
-    stopSequencesOf(context.request),
-  )
+  const hasCalls = getObjects(message, 'tool_calls').length > 0
+  const { reason, sequence } = stopReasonOf(choice, hasCalls, context)
   return {
     id: getString(response, 'id') ?? newId('msg'),
     type: 'message',
@@ -117,6 +120,6 @@ export function translateChatResponse(response: Json, context: ResponseContext):
     content: encodeContent(message, context),
     stop_reason: reason,
     stop_sequence: sequence,
-    usage: serializeMessagesUsage(parseUsage(response['usage']) ?? noUsage),
+    usage: serializeMessagesUsage(parseUsageOf(response) ?? noUsage),
   }
 }

@@ -1,12 +1,13 @@
 /** Encodes a stream in the OpenAI format as Anthropic's: chunk by chunk, with its blocks one after another. */
 import { newId } from '../lib/ids.ts'
-import { getNumber, getObject, getObjects, getString, isObject, type Json } from '../providers/json-fields.ts'
+import { getObject, getObjects, getString, isObject, type Json } from '../providers/json-fields.ts'
+import { CallPieces, encodeArguments } from '../providers/tool-call-pieces.ts'
 import { noUsage, type TokenUsage } from '../providers/usage.ts'
 import { isEncrypted, wrapSignature } from './thinking-signature.ts'
 import { extractPieces } from './content-pieces.ts'
 import { BlockQueue } from './block-queue.ts'
 import { originalToolName } from './tool-names.ts'
-import { mapStopReason, stopSequencesOf, type ResponseContext } from './messages-response.ts'
+import { stopReasonOf, type ResponseContext } from './messages-response.ts'
 import {
   atMaximum,
   BlockLog,
@@ -30,6 +31,7 @@ export class MessagesStreamEncoder {
   readonly #log = new BlockLog()
   readonly #events: Buffer[] = []
   readonly #blocks: BlockQueue
+  readonly #calls = new CallPieces()
   /** The output tokens when the message started; if the first chunk was large, they may not be paid for. */
   #startedAtTokens: number | null = null
   #start: Buffer = Buffer.alloc(0)
@@ -59,7 +61,7 @@ export class MessagesStreamEncoder {
     this.#startMessage({})
     this.#blocks.finish()
     const stop =
-      cutBy === 'maximum' ? atMaximum : (this.#stop ?? mapStopReason({}, this.#blocks.hasCalls, []))
+      cutBy === 'maximum' ? atMaximum : (this.#stop ?? stopReasonOf({}, this.#blocks.hasCalls, this.#context))
     const rest = this.#takeEvents()
     return [...(rest ? [rest] : []), messageDelta(stop, usage), messageStop]
   }
@@ -85,7 +87,7 @@ export class MessagesStreamEncoder {
     this.#onDelta(getObject(choice, 'delta') ?? {})
     if (this.#stop !== null || (getString(choice, 'finish_reason') ?? '') === '') return
     this.#blocks.finish()
-    this.#stop = mapStopReason(choice, this.#blocks.hasCalls, stopSequencesOf(this.#context.request))
+    this.#stop = stopReasonOf(choice, this.#blocks.hasCalls, this.#context)
   }
 
   #onDelta(delta: Json): void {
@@ -97,10 +99,10 @@ export class MessagesStreamEncoder {
     }
     for (const [position, call] of getObjects(delta, 'tool_calls').entries()) {
       const called = getObject(call, 'function') ?? {}
-      this.#blocks.addToolCall(getNumber(call, 'index') ?? position, {
+      this.#blocks.addToolCall(this.#calls.numberOf(call, position), {
         id: getString(call, 'id'),
         name: originalToolName(getString(called, 'name') ?? '', this.#context.request),
-        input: getString(called, 'arguments') ?? '',
+        input: encodeArguments(called['arguments']),
       })
     }
   }

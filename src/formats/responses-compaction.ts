@@ -13,7 +13,7 @@ import {
   omitUndefined,
   type Json,
 } from '../providers/json-fields.ts'
-import { parseUsage } from '../providers/usage.ts'
+import { parseUsageOf } from '../providers/usage.ts'
 import { extractPieces } from './content-pieces.ts'
 import { callIdOf, encodeCalled, isCall, isCallResult, isHostedCall, readResult } from './responses-calls.ts'
 import { endingOf, responseHead, serializeResponsesUsage, type ResponsesContext } from './responses-object.ts'
@@ -201,7 +201,7 @@ export function collectOutput(choice: Json, context: ResponsesContext): Json[] {
     onItem: (index, item) => (items[index] = item),
   })
   output.addMessage(getObject(choice, 'message') ?? {})
-  const { status } = endingOf(getString(choice, 'finish_reason'))
+  const { status } = endingOf(getString(choice, 'finish_reason'), context)
   output.finish(status === 'completed' ? 'completed' : 'incomplete')
   if (output.failure) throw output.failure
   return items
@@ -213,7 +213,7 @@ export function translateToCompaction(response: Json, context: ResponsesContext)
   const { request } = context
   const compaction = collectOutput(choice, context)
   const { id, createdAt } = responseHead(response, request)
-  const usage = parseUsage(response['usage'])
+  const usage = parseUsageOf(response)
   return {
     id,
     object: 'response.compaction',

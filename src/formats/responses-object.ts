@@ -4,6 +4,7 @@
  */
 import { newId } from '../lib/ids.ts'
 import { getNumber, getObject, getObjects, getString, type Json } from '../providers/json-fields.ts'
+import { finishClassOf } from '../providers/finish-reasons.ts'
 import type { TokenUsage } from '../providers/usage.ts'
 import { isOptionalSearch } from './responses-tools.ts'
 
@@ -20,7 +21,7 @@ export interface ResponsesContext {
 /** How a response ended. */
 export type ResponseEnding =
   | { readonly status: 'completed' }
-  | { readonly status: 'incomplete'; readonly reason: 'max_output_tokens' | 'content_filter' }
+  | { readonly status: 'incomplete'; readonly reason: string }
   | { readonly status: 'failed'; readonly code: string; readonly message: string }
 
 /** Usage in the Responses format; both details are always present, since clients depend on them. */
@@ -143,14 +144,20 @@ export function responseObject(
   }
 }
 
-/** The ending that a finish reason stands for. */
-export function endingOf(finishReason: string | undefined): ResponseEnding {
-  switch (finishReason) {
+/** The ending that a finish reason stands for; an unknown one is passed on as it is. */
+export function endingOf(
+  finishReason: string | undefined,
+  { provider }: Pick<ResponsesContext, 'provider'>,
+): ResponseEnding {
+  if (!finishReason) return { status: 'completed' }
+  switch (finishClassOf(provider, finishReason)) {
+    case 'finished':
+      return { status: 'completed' }
     case 'length':
       return { status: 'incomplete', reason: 'max_output_tokens' }
-    case 'content_filter':
+    case 'filtered':
       return { status: 'incomplete', reason: 'content_filter' }
     default:
-      return { status: 'completed' }
+      return { status: 'incomplete', reason: finishReason }
   }
 }

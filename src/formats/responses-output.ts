@@ -3,7 +3,8 @@
  * and reasoning are items one after another; the pieces of several tool calls may be interleaved.
  */
 import { newId } from '../lib/ids.ts'
-import { getNumber, getObject, getObjects, getString, type Json } from '../providers/json-fields.ts'
+import { getObject, getObjects, getString, type Json } from '../providers/json-fields.ts'
+import { CallPieces, encodeArguments } from '../providers/tool-call-pieces.ts'
 import { extractPieces } from './content-pieces.ts'
 import { JsonEndDetector } from './json-end-detector.ts'
 import {
@@ -36,6 +37,8 @@ export class OutputItems {
   readonly #listener: OutputListener
   #count = 0
   #text: TextItem | null = null
+  readonly #pieces = new CallPieces()
+  /** By number. */
   readonly #calls = new Map<number, StreamedCall>()
 
   constructor({ provider, request }: ResponsesContext, listener: OutputListener) {
@@ -101,13 +104,10 @@ export class OutputItems {
   #addToolCalls(written: Json): void {
     for (const [position, call] of getObjects(written, 'tool_calls').entries()) {
       const called = getObject(call, 'function') ?? {}
-      const key = getNumber(call, 'index') ?? position
+      const number = this.#pieces.numberOf(call, position)
       const [id, name] = [getString(call, 'id') ?? '', getString(called, 'name') ?? '']
-      const known = this.#calls.get(key)
-      // Some upstreams number every call 0.
-      const isOther = known && name !== '' && id !== '' && id !== known.call['call_id']
-      const item = known && !isOther ? known : this.#openCall(key, id, name)
-      this.#addArguments(item, getString(called, 'arguments') ?? '')
+      const item = this.#calls.get(number) ?? this.#openCall(number, id, name)
+      this.#addArguments(item, encodeArguments(called['arguments']))
     }
   }
 
@@ -137,18 +137,16 @@ export class OutputItems {
     this.#end(item.index, encodeTextItem(item, status, this.#provider))
   }
 
-  #openCall(key: number, id: string, functionName: string): StreamedCall {
+  #openCall(number: number, id: string, functionName: string): StreamedCall {
     this.#endText()
     this.#endCompleteCalls()
-    const previous = this.#calls.get(key)
-    if (previous) this.#endCall(previous, 'completed')
     const about = describeCall(id, functionName, this.#tools)
     const itemId = newId(callTypes[about.kind].prefix)
     const end = new JsonEndDetector()
     const index = this.#count++
     const item: StreamedCall = { ...about, index, id: itemId, arguments: '', end, isEnded: false }
     this.#begin(item.index, encodeCallItem(item, 'in_progress'))
-    this.#calls.set(key, item)
+    this.#calls.set(number, item)
     return item
   }
 

@@ -81,6 +81,7 @@ export function isAtPaidMaximum(
 }
 
 export class ResponsesStreamEncoder {
+  readonly #context: ResponsesContext
   readonly #request: Json
   readonly #meter: { readonly tokens: number }
   readonly #log = new ResponsesEventLog()
@@ -90,6 +91,7 @@ export class ResponsesStreamEncoder {
 
   /** `meter` must have read each chunk before it is encoded. */
   constructor(context: ResponsesContext, meter: { readonly tokens: number }) {
+    this.#context = context
     this.#request = context.request
     this.#meter = meter
     this.#items = createOutput(context, this.#log)
@@ -115,7 +117,10 @@ export class ResponsesStreamEncoder {
 
   finalEvents(conclusion: ResponsesConclusion): Buffer[] {
     const { cutBy, paidTokens, usage } = conclusion
-    const ending = cutBy === 'maximum' ? endingOf('length') : (this.#ending ?? endingOf(undefined))
+    const ending =
+      cutBy === 'maximum'
+        ? endingOf('length', this.#context)
+        : (this.#ending ?? endingOf(undefined, this.#context))
     // Clients would repeat an incomplete response, which cannot be paid.
     const reason = ending.status === 'incomplete' ? ending.reason : undefined
     if (cutBy === 'money' || (cutBy === null && isAtPaidMaximum(reason, conclusion))) {
@@ -156,7 +161,7 @@ export class ResponsesStreamEncoder {
     this.#items.addDelta(getObject(choice, 'delta') ?? {})
     const finish = getString(choice, 'finish_reason') ?? ''
     if (this.#ending !== null || finish === '') return
-    this.#ending = endingOf(finish)
+    this.#ending = endingOf(finish, this.#context)
     this.#items.finish(this.#ending.status === 'completed' ? 'completed' : 'incomplete')
   }
 }

@@ -8,7 +8,8 @@ export const notificationKinds = {
   account: ['spend_cap', 'balance', 'account', 'key', 'incident', 'payment'],
   /**
    * To operators. `model_mismatch`: an upstream responds with another model than its route asks for. `maximum_exceeded`: it
-   * writes more output tokens than it is asked for.
+   * writes more output tokens than it is asked for. `unknown_finish`: it ends a response with a reason that its provider does
+   * not document.
    */
   operator: [
     'promotion',
@@ -19,6 +20,7 @@ export const notificationKinds = {
     'payment',
     'model_mismatch',
     'maximum_exceeded',
+    'unknown_finish',
   ],
 } as const
 

@@ -5,7 +5,8 @@
  */
 import { newId } from '../lib/ids.ts'
 import { ChunkCollector } from './chunk-collector.ts'
-import { getObject, lookup, type Json } from './json-fields.ts'
+import { classOf, type FinishClass, type FinishReasons } from './finish-reasons.ts'
+import { getObject, type Json } from './json-fields.ts'
 import { JsonKeyRenamer } from './json-key-renamer.ts'
 import { usesFunctions } from './legacy-functions.ts'
 import type { UpstreamCall, Chunk } from './provider.ts'
@@ -13,27 +14,27 @@ import { originalNames, type NameRules, type OriginalNames } from './provider-na
 import { encryptedDetail, textDetail } from './reasoning-details.ts'
 import { serializeUsage, type TokenUsage } from './usage.ts'
 
-/** The finish reasons that OpenAI's clients know. Others are mapped to one of these. */
+/** The finish reasons that OpenAI's clients know. */
 type FinishReason = 'stop' | 'length' | 'tool_calls' | 'function_call' | 'content_filter'
 
-/** The providers' reasons in lower case. Any other is a normal end. */
-const finishReasons: Readonly<Record<string, FinishReason>> = {
-  max_tokens: 'length',
-  model_context_window_exceeded: 'length',
-  tool_use: 'tool_calls',
-  tool_call: 'tool_calls',
-  refusal: 'content_filter',
-  guardrail_intervened: 'content_filter',
-  content_filtered: 'content_filter',
-  error_toxic: 'content_filter',
-  safety: 'content_filter',
-  recitation: 'content_filter',
-  blocklist: 'content_filter',
-  prohibited_content: 'content_filter',
-  spii: 'content_filter',
-  image_safety: 'content_filter',
-  image_prohibited_content: 'content_filter',
-  image_recitation: 'content_filter',
+/** The reason of a class in the OpenAI format. */
+const finishReasons: Readonly<Record<Exclude<FinishClass, 'failed'>, FinishReason>> = {
+  finished: 'stop',
+  length: 'length',
+  filtered: 'content_filter',
+}
+/** The providers' reasons for a response that ends with calls, in lower case. */
+const callReasons = new Set(['tool_use', 'tool_call'])
+
+/** The provider has marked its response as failed. `body`: as of an error response. */
+export class FailedResponseError extends Error {
+  readonly body: Json
+
+  constructor(error: NonNullable<ChatChunk['error']>) {
+    super(error.message)
+    this.name = 'FailedResponseError'
+    this.body = { error }
+  }
 }
 
 const none: readonly Chunk[] = []
@@ -66,7 +67,8 @@ interface ChunkChoice {
   readonly index: number
   readonly delta: Delta
   readonly logprobs: { readonly content: readonly Json[] } | null
-  readonly finish_reason: FinishReason | null
+  /** One of OpenAI's; or the provider's own, if it is unknown. */
+  readonly finish_reason: string | null
   readonly native_finish_reason?: string
 }
 
@@ -78,6 +80,17 @@ interface ChatChunk extends Chunk {
     readonly code: string
     readonly status_code: number
   }
+  readonly usage?: Json | null
+}
+
+/** What differs between the responses of providers. */
+export interface ResponseWords {
+  /** What their finish reasons mean. */
+  readonly reasons: FinishReasons
+  /** The `format` of reasoning that they sign or hide. */
+  readonly signedFormat?: string
+  /** The names that they accept. */
+  readonly names?: NameRules
 }
 
 /** A block that has started and not ended. */
@@ -104,6 +117,7 @@ export class ChatWriter {
   /** The caller gets `function_call` instead of `tool_calls`. */
   readonly #asFunction: boolean
   readonly #signedFormat: string
+  readonly #reasons: FinishReasons
   readonly #started = new Set<number>()
   readonly #blocks = new Map<number, OpenBlock>()
   #calls = 0
@@ -115,13 +129,13 @@ export class ChatWriter {
   /** As the provider says. */
   readonly identity: { id?: string | undefined; model?: string } = {}
 
-  /** `signedFormat`: of reasoning that the provider signs or hides. `rules`: the names that it accepts. */
-  constructor(call: UpstreamCall, signedFormat = '', rules?: NameRules) {
+  constructor(call: UpstreamCall, { reasons, signedFormat = '', names }: ResponseWords) {
     this.#created = Math.floor(call.nowMs / 1000)
     this.#model = call.model
     this.#signedFormat = signedFormat
+    this.#reasons = reasons
     const request = call.body.parsed()
-    this.#names = rules ? originalNames(request, rules) : null
+    this.#names = names ? originalNames(request, names) : null
     this.#textRenamer = this.#renamerFor(null)
     this.#asFunction = usesFunctions(request)
     const options = getObject(request, 'stream_options')
@@ -235,27 +249,40 @@ export class ChatWriter {
     this.#blocks.delete(index)
   }
 
-  /** Ends a result. */
-  finish(native: string, reason = lookup(finishReasons, native.toLowerCase()) ?? 'stop', index = 0): void {
+  /** Ends a result, for the provider's own reason. `reason`: what it stands for, if not what the reason itself says. */
+  finish(native: string, reason = this.#reasonFor(native), index = 0): void {
+    if (reason === 'failed')
+      return this.error(`The provider ended its response with "${native}".`, native, 502)
     this.start(index)
     const finish = this.#asFunction && reason === 'tool_calls' ? 'function_call' : reason
     const choice = { index, delta: {}, logprobs: null, finish_reason: finish, native_finish_reason: native }
     this.#chunks.push(this.#chunk([choice]))
   }
 
+  /** An unknown reason stays as it is. */
+  #reasonFor(native: string): string {
+    const known = classOf(this.#reasons, native)
+    if (known === null || known === 'failed') return known ?? native
+    return callReasons.has(native.toLowerCase()) ? 'tool_calls' : finishReasons[known]
+  }
+
   usage(usage: TokenUsage | null): void {
     if (usage) this.#chunks.push({ ...this.#chunk([]), usage: serializeUsage(usage) })
   }
 
-  /** An error of the provider inside a response, with the HTTP status that it corresponds to. */
-  error(message: string, type: string, status: number): void {
-    this.#chunks.push({ error: { message, type, code: type, status_code: status } })
+  /**
+   * An error of the provider inside a response, with the HTTP status that it corresponds to. `usage`: what the provider bills
+   * all the same.
+   */
+  error(message: string, type: string, status: number, usage: TokenUsage | null = null): void {
+    const error = { message, type, code: type, status_code: status }
+    this.#chunks.push({ error, ...(usage ? { usage: serializeUsage(usage) } : {}) })
   }
 
-  /** The non-streaming response to which the chunks add up. Throws if they contain an error. */
+  /** The non-streaming response to which the chunks add up. Throws `FailedResponseError` if they contain an error. */
   completion(): Json {
     const error = this.#chunks.find((chunk) => chunk.error)?.error
-    if (error) throw new Error(error.message)
+    if (error) throw new FailedResponseError(error)
     const collector = new ChunkCollector()
     for (const chunk of [this.#chunk([]), ...this.#chunks]) collector.add(chunk)
     return collector.completion()

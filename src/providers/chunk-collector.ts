@@ -3,12 +3,15 @@
  * joined, calls and reasoning details are joined by their index, everything else is kept as it was last sent (OpenAI, "The
  * chat completion chunk object").
  */
-import { isObject, type Json } from './json-fields.ts'
+import { getObject, isObject, type Json } from './json-fields.ts'
+import { CallPieces, encodeArguments } from './tool-call-pieces.ts'
+import { mergeUsage } from './usage-counts.ts'
 
 type Draft = Record<string, unknown>
 
 interface Result {
   readonly message: Draft
+  readonly calls: CallPieces
   readonly fields: Draft
 }
 
@@ -66,14 +69,25 @@ function addFields(draft: Draft, delta: Json): Draft {
   return draft
 }
 
-/** A call of a complete response has no index. */
-function withoutIndex(calls: unknown): unknown {
-  if (!Array.isArray(calls)) return calls
-  return calls.map((call: unknown) => {
-    if (!isObject(call)) return call
-    const { index: _position, ...rest } = call
-    return rest
-  })
+function withTextArguments(piece: Json): Json {
+  const called = getObject(piece, 'function')
+  const input = called?.['arguments'] ?? ''
+  return typeof input === 'string'
+    ? piece
+    : { ...piece, function: { ...called, arguments: encodeArguments(input) } }
+}
+
+/** Adds pieces of tool calls to the calls to which they belong, by their numbers. */
+function addCalls({ message, calls }: Result, pieces: unknown): void {
+  if (!Array.isArray(pieces)) return
+  const list = (message['tool_calls'] ??= []) as Draft[]
+  for (const [position, piece] of pieces.entries()) {
+    if (!isObject(piece)) continue
+    const number = calls.numberOf(piece, position)
+    // A call of a complete response has no index.
+    const { index: _position, ...fields } = piece
+    list[number] = addFields(list[number] ?? {}, withTextArguments(fields))
+  }
 }
 
 function completeMessage({ tool_calls: calls, [meteredOnly]: _metered, ...message }: Draft): Json {
@@ -84,7 +98,7 @@ function completeMessage({ tool_calls: calls, [meteredOnly]: _metered, ...messag
     ...message,
     content: text === '' && hasCalls ? null : text,
     refusal: message['refusal'] ?? null,
-    ...(calls === undefined ? {} : { tool_calls: withoutIndex(calls) }),
+    ...(calls === undefined ? {} : { tool_calls: calls }),
   }
 }
 
@@ -96,18 +110,33 @@ export class ChunkCollector {
     for (const key of Object.keys(chunk)) {
       const value = chunk[key]
       if (key === 'choices' || key === prototypeKey) continue
+      if (key === 'usage') this.#addUsage(value)
       // Some upstreams leave the id or the model of a chunk empty.
-      if ((value ?? '') !== '') this.#fields[key] = value
+      else if ((value ?? '') !== '') this.#fields[key] = value
     }
     const { choices } = chunk
     if (Array.isArray(choices)) for (const choice of choices) if (isObject(choice)) this.#addChoice(choice)
   }
 
+  #addUsage(value: unknown): void {
+    const { usage } = this.#fields
+    const counts = mergeUsage(isObject(usage) ? usage : undefined, isObject(value) ? value : undefined)
+    if (counts) this.#fields['usage'] = counts
+  }
+
   #addChoice({ index: number, delta, text, logprobs, ...others }: Json): void {
     const index = typeof number === 'number' ? number : 0
     let choice = this.#choices.get(index)
-    if (!choice) this.#choices.set(index, (choice = { message: {}, fields: { finish_reason: null } }))
-    if (isObject(delta)) addFields(choice.message, delta)
+    if (!choice)
+      this.#choices.set(
+        index,
+        (choice = { message: {}, calls: new CallPieces(), fields: { finish_reason: null } }),
+      )
+    if (isObject(delta)) {
+      const { tool_calls: calls, ...written } = delta
+      addFields(choice.message, written)
+      addCalls(choice, calls)
+    }
     if (typeof text === 'string') addFields(choice.fields, { text })
     if (isObject(logprobs)) addFields(choice.fields, { logprobs })
     for (const key of Object.keys(others)) {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
+import { anthropicReasons } from './finish-reasons.ts'
 import { ChatWriter } from './chat-response.ts'
 import { createCall, sentBody } from './contract.fixture.ts'
 import { UnsupportedFeatureError } from './provider.ts'
@@ -321,7 +322,7 @@ describe('ChatWriter', () => {
     assert.ok(provider)
     const usage = { input: 3, cachedInput: 0, cacheWrite: 0, output: 2, reasoning: 0 }
     const usages = (json: Json): unknown[] => {
-      const writer = new ChatWriter(createCall(provider, json))
+      const writer = new ChatWriter(createCall(provider, json), { reasons: anthropicReasons })
       writer.text('Hi')
       writer.finish('end_turn')
       writer.usage(usage)

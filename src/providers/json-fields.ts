@@ -20,14 +20,15 @@ export function getNumber(json: Json, name: string): number | undefined {
   return typeof value === 'number' ? value : undefined
 }
 
-/** A token count; 0 if absent. */
-export function getCount(json: Json, name: string): number {
-  const value = json[name]
-  return typeof value === 'number' && Number.isFinite(value) && value > 0 ? Math.ceil(value) : 0
+/** A count, which some upstreams write as a string; `undefined`: it is none. */
+export function parseCount(value: unknown): number | undefined {
+  const count = typeof value === 'string' && /^\d+(?:\.\d+)?$/.test(value) ? Number(value) : value
+  return typeof count === 'number' && Number.isFinite(count) && count >= 0 ? Math.ceil(count) : undefined
 }
 
-function isCount(value: unknown): boolean {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0
+/** A token count; 0 if absent. */
+export function getCount(json: Json, name: string): number {
+  return parseCount(json[name]) ?? 0
 }
 
 /** True if at least one of these counts is present and none is invalid. Zero is present; null is absent. */
@@ -35,7 +36,7 @@ export function hasAnyCount(json: Json, ...names: readonly string[]): boolean {
   let hasAny = false
   for (const name of names) {
     const value = json[name]
-    if (isCount(value)) hasAny = true
+    if (parseCount(value) !== undefined) hasAny = true
     else if (value !== undefined && value !== null) return false
   }
   return hasAny

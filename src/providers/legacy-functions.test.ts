@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 
 import { ChatWriter } from './chat-response.ts'
 import { createCall, sentBody } from './contract.fixture.ts'
+import { anthropicReasons } from './finish-reasons.ts'
 import { withTools } from './legacy-functions.ts'
 import { anthropic } from './anthropic/anthropic.ts'
 
@@ -16,7 +17,7 @@ const messages = [
 
 /** Writes a call in two pieces, and as many more complete ones. */
 function writeCalls(request: Record<string, unknown>, ...more: readonly string[]): ChatWriter {
-  const writer = new ChatWriter(createCall(anthropic, request))
+  const writer = new ChatWriter(createCall(anthropic, request), { reasons: anthropicReasons })
   writer.startCall(0, 'toolu_1', 'weather')
   for (const [index, input] of more.entries())
     writer.startCall(index + 1, `toolu_${index + 2}`, 'weather', input)

@@ -1,9 +1,8 @@
 /** Translates the responses of a provider with its own API format, streamed or not, by one reader of both. */
 import { parseBoundedJson } from '../lib/json/bounded-json.ts'
-import { ChatWriter } from './chat-response.ts'
+import { ChatWriter, type ResponseWords } from './chat-response.ts'
 import { isObject, type Json } from './json-fields.ts'
 import type { Translation } from './provider.ts'
-import type { NameRules } from './provider-names.ts'
 
 /** Reads one response into a writer. Throws for one that is not valid in the provider's format. */
 export abstract class ResponseReader {
@@ -23,24 +22,24 @@ export abstract class ResponseReader {
   end(): void {}
 }
 
-/** `signedFormat`: the `format` of the reasoning details that the provider signs. `names`: what it accepts. */
 export function createTranslation(
   Reader: new (writer: ChatWriter) => ResponseReader,
-  signedFormat?: string,
-  names?: NameRules,
+  words: ResponseWords,
 ): Translation {
   return {
     translateResponse(body, call) {
       if (!isObject(body)) throw new Error('The response is not an object.')
-      const writer = new ChatWriter(call, signedFormat, names)
+      const writer = new ChatWriter(call, words)
       new Reader(writer).readResponse(body)
       return { response: writer.completion(), identity: writer.identity }
     },
     createStream(call) {
-      const writer = new ChatWriter(call, signedFormat, names)
+      const writer = new ChatWriter(call, words)
       const reader = new Reader(writer)
       return {
         translate({ name, text }) {
+          // An event without data is none (WHATWG HTML, "Server-sent events"), also in another framing.
+          if (text.trim() === '') return []
           const event = parseBoundedJson(text)
           if (!isObject(event)) throw new Error('The event is not an object.')
           reader.readEvent(event, name)

@@ -2,7 +2,8 @@
  * The provider's usage, parsed from the usage object of the OpenAI format and its variants. Zero is not absent:
  * `{prompt_tokens: 0, completion_tokens: 0}` is a usage of zero, `null` is no usage.
  */
-import { getCount, isObject, type Json } from './json-fields.ts'
+import { getCount, isObject, parseCount, type Json } from './json-fields.ts'
+import { findUsage, parseCacheCounts } from './usage-counts.ts'
 
 /**
  * Tokens that are not text, with the total that they are part of. `inputImage` includes those of `cachedInputImage`, as the
@@ -53,11 +54,6 @@ export interface TokenUsage {
 
 export const noUsage: TokenUsage = { input: 0, cachedInput: 0, cacheWrite: 0, output: 0, reasoning: 0 }
 
-/** A valid count, or `undefined`. */
-function parseCount(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? Math.ceil(value) : undefined
-}
-
 /** Present but not a valid count: the usage cannot be read. */
 function isInvalidCount(value: unknown): boolean {
   return value !== undefined && value !== null && parseCount(value) === undefined
@@ -69,9 +65,9 @@ function nestedCount(usage: Json, group: string, name: string): number | undefin
 }
 
 /**
- * Parses the `usage` of a response or a chunk: totals from `prompt_tokens` and `completion_tokens`, cached tokens from
- * `prompt_tokens_details`, `prompt_cache_hit_tokens` or `cached_tokens`. Reasoning is part of `completion_tokens`
- * unless `total_tokens` shows that it is separate (xAI). `null` if there is no usage, or if a count is invalid.
+ * Parses the `usage` of a response or a chunk: totals from `prompt_tokens` and `completion_tokens`, cached tokens by every
+ * name in usage-counts.ts. Reasoning is part of `completion_tokens` unless `total_tokens` shows that it is separate (xAI).
+ * `null` if there is no usage, or if a count is invalid.
  */
 export function parseUsage(value: unknown): TokenUsage | null {
   if (!isObject(value)) return null
@@ -80,25 +76,15 @@ export function parseUsage(value: unknown): TokenUsage | null {
   const total = parseCount(value['total_tokens'])
   if (prompt === undefined && completion === undefined && total === undefined) return null
   if (isInvalidCount(value['prompt_tokens']) || isInvalidCount(value['completion_tokens'])) return null
-  const input = prompt ?? Math.max(0, (total ?? 0) - (completion ?? 0))
+  // No prompt has no tokens: a zero that the total contradicts is not known.
+  const input = prompt || Math.max(0, (total ?? 0) - (completion ?? 0))
   const written = completion ?? Math.max(0, (total ?? 0) - input)
   const reasoning = nestedCount(value, 'completion_tokens_details', 'reasoning_tokens') ?? 0
   const isReasoningSeparate = reasoning > 0 && total === input + written + reasoning
   const output = isReasoningSeparate ? written + reasoning : written
-  const cached =
-    nestedCount(value, 'prompt_tokens_details', 'cached_tokens') ??
-    parseCount(value['prompt_cache_hit_tokens']) ??
-    parseCount(value['cached_tokens']) ??
-    0
-  const cacheWrite =
-    nestedCount(value, 'prompt_tokens_details', 'cache_write_tokens') ??
-    nestedCount(value, 'prompt_tokens_details', 'cache_creation_tokens') ??
-    0
   return createUsage({
     input,
-    cachedInput: cached,
-    cacheWrite,
-    cacheWrite1h: nestedCount(value, 'prompt_tokens_details', 'cache_write_1h_tokens'),
+    ...parseCacheCounts(value),
     output,
     reasoning,
     searches: parseSearches(value),
@@ -107,6 +93,11 @@ export function parseUsage(value: unknown): TokenUsage | null {
     toolCalls: parseToolCalls(value['server_tool_calls']),
     imageTool: parseImageTool(value['image_tool_usage']),
   })
+}
+
+/** The usage of a whole response in the OpenAI format; `null`: it has none. */
+export function parseUsageOf(response: Json): TokenUsage | null {
+  return parseUsage(findUsage(response))
 }
 
 /** Names of the tier that a model's price is for: OpenAI's and Groq's, Anthropic's. */
@@ -165,12 +156,13 @@ function parseModality(usage: Json): { readonly [Name in Modality]?: number | un
  */
 function parseSearches(usage: Json): number | undefined {
   const { plugins } = usage
-  return (
-    nestedCount(usage, 'server_tool_use', 'web_search_requests') ??
-    parseCount(usage['num_search_queries']) ??
-    parseCount(usage['num_sources_used']) ??
-    (isObject(plugins) ? nestedCount(plugins, 'search', 'count') : undefined)
-  )
+  const counts = [
+    nestedCount(usage, 'server_tool_use', 'web_search_requests'),
+    parseCount(usage['num_search_queries']),
+    parseCount(usage['num_sources_used']),
+    isObject(plugins) ? nestedCount(plugins, 'search', 'count') : undefined,
+  ].filter((count) => count !== undefined)
+  return counts.length === 0 ? undefined : Math.max(...counts)
 }
 
 function mediaDetails(images: number | undefined, audio: number | undefined): Json {

@@ -170,10 +170,13 @@ function boundedTools({ toolCalls }: Usage, served: ServedRequest): Usage['toolC
 
 /** The bill of a complete response, or of one whose usage is known. */
 export function billFromUsage(
-  { usage: counted, tokens, searches, tier, toolCalls, finishReason }: MeteredResponse,
+  { usage: reportedUsage, tokens, searches, tier, toolCalls, finishReason }: MeteredResponse,
   served: ServedRequest,
 ): Bill {
-  if (!counted) return billFromEstimate({ tokens, searches, tier, toolCalls, finishReason }, served)
+  if (!reportedUsage) return billFromEstimate({ tokens, searches, tier, toolCalls, finishReason }, served)
+  // No prompt has no tokens, so that a zero next to output is no count.
+  const isInputUnknown = reportedUsage.input === 0 && reportedUsage.output > 0
+  const counted = isInputUnknown ? { ...reportedUsage, input: served.request.inputTokens() } : reportedUsage
   const isUncounted = searches > 0 && counted.searches === undefined && offeredBy(served) !== null
   const calls = counted.toolCalls ?? countNames(toolCalls)
   const images = findImages(calls, counted.imageTool, served.request.hostedTools)
@@ -190,7 +193,7 @@ export function billFromUsage(
   const bill: Bill = {
     usage,
     ...(isBounded ? { bound: charged } : {}),
-    cause: 'provider',
+    cause: isInputUnknown ? 'estimate' : 'provider',
     isClamped: isClamped || isBounded,
   }
   return withImages(bill, images, served)
@@ -301,9 +304,12 @@ export function billWithoutMoney(tokens: number, meter: MeteredResponse, served:
   return { ...bill, bound: createUsage({ ...bound, output }), isClamped: true }
 }
 
-/** The bill of a stream: a complete one by the provider's usage, a truncated one by what was received of it. */
+/**
+ * The bill of a stream: a complete one, and one that its provider marks as failed, by the provider's usage; a truncated one by
+ * what was received of it.
+ */
 export function billFromStream({ kind }: EndReason, meter: UsageMeter, served: ServedRequest): Bill {
-  return kind === 'complete' || meter.finishReason !== null
+  return kind === 'complete' || meter.finishReason !== null || meter.hasFailedWithUsage
     ? billFromUsage(meter, served)
     : billFromEstimate(meter, served)
 }

@@ -2,6 +2,7 @@
 import { apiError, type ApiError } from '../errors.ts'
 import type { RequestOutcome } from '../ledger/request-row.ts'
 import type { UpstreamError } from './routing/upstream-error.ts'
+import type { UsageMeter } from './streaming/usage-meter.ts'
 
 export type EndReason =
   | { readonly kind: 'complete' }
@@ -22,8 +23,21 @@ export type RequestResult = Pick<
   'httpStatus' | 'outcome' | 'finish' | 'errorCode' | 'fault' | 'faultUpstream' | 'firstTokenMs'
 >
 
-/** The outcome of an attempt whose request was not successful. */
-export function attemptOutcome({ outcome }: RequestResult): 'failed' | 'aborted' {
+/**
+ * Has the upstream completed its response, with a finish reason that it does not document? Nobody failed, so the row has no
+ * error.
+ */
+export function hasUnknownFinish({
+  outcome,
+  errorCode,
+}: Pick<RequestResult, 'outcome' | 'errorCode'>): boolean {
+  return outcome === 'truncated' && errorCode === null
+}
+
+/** The outcome of the attempt that got the response. */
+export function attemptOutcome(result: RequestResult): 'ok' | 'failed' | 'aborted' {
+  const { outcome } = result
+  if (outcome === 'ok' || hasUnknownFinish(result)) return 'ok'
   return outcome === 'aborted' || outcome === 'ended' ? 'aborted' : 'failed'
 }
 
@@ -41,8 +55,13 @@ const streamResults = {
 export function streamResult(
   { kind }: EndReason,
   wasAborted: boolean,
+  { isFinishUnknown }: Pick<UsageMeter, 'isFinishUnknown'>,
 ): Pick<RequestResult, 'httpStatus' | 'outcome' | 'errorCode'> {
-  return streamResults[(kind === 'complete' || kind === 'cut') && wasAborted ? 'disconnected' : kind]
+  if (kind !== 'complete' && kind !== 'cut') return streamResults[kind]
+  if (wasAborted) return streamResults.disconnected
+  return kind === 'complete' && isFinishUnknown
+    ? { ...streamResults.complete, outcome: 'truncated' }
+    : streamResults[kind]
 }
 
 /** What the caller gets instead of a response. One that was cut at the maximum that was paid for lacks only money. */
@@ -61,8 +80,12 @@ export function apiErrorForEnd(endReason: EndReason): ApiError {
   return apiError('upstream_unavailable', { message: 'The provider ended its response early.' })
 }
 
-/** What the end of a stream says about its upstream; `null`: nothing. */
-export function upstreamOutcome(endReason: EndReason): 'complete' | UpstreamError | null {
-  if (endReason.kind === 'complete' || endReason.kind === 'cut') return 'complete'
+/** What the end of a response says about its upstream; `null`: nothing. */
+export function upstreamOutcome(
+  endReason: EndReason,
+  { isFinishUnknown }: Pick<UsageMeter, 'isFinishUnknown'>,
+): 'complete' | UpstreamError | null {
+  if (endReason.kind === 'cut') return 'complete'
+  if (endReason.kind === 'complete') return isFinishUnknown ? null : 'complete'
   return endReason.kind === 'upstream-error' ? endReason.error : null
 }

@@ -24,13 +24,14 @@ import { StreamPipeline } from './streaming/stream-pipeline.ts'
 import {
   attemptOutcome,
   failureOf,
+  hasUnknownFinish,
   streamResult,
   upstreamOutcome,
   type EndReason,
   type RequestResult,
 } from './end-reason.ts'
 import { Failover } from './routing/failover.ts'
-import { describeResponse } from './routing/served-response.ts'
+import { describeResponse, findUnknownFinish } from './routing/served-response.ts'
 import { errorSummary, apiErrorFromUpstream, mostActionableError } from './routing/upstream-error.ts'
 import { idempotentDrain } from './idempotency.ts'
 import { observedMaximum } from './observed-maximum.ts'
@@ -103,13 +104,13 @@ class RelaySession implements ActiveRequest {
     const response = await failover.firstResponse()
     if (drainTimer) clearTimeout(drainTimer)
     if (response?.kind !== 'buffered' || this.#isShutDown) return this.#fail(writer.isDisconnected)
-    failover.reportEnd('complete')
-    failover.addModelHeader()
     const { meter } = response
+    failover.reportEnd(upstreamOutcome({ kind: 'complete' }, meter))
+    failover.addModelHeader()
     this.#observeMaximum(meter)
     const bill = response.isEmpty ? null : billFromUsage(meter, failover)
     const failure = response.failure && failureOf(response.failure, meter, failover)
-    const outcome = failure ? 'truncated' : 'ok'
+    const outcome = failure || meter.isFinishUnknown ? 'truncated' : 'ok'
     const result: RequestResult = {
       httpStatus: failure?.status ?? 200,
       outcome: writer.isDisconnected ? 'aborted' : outcome,
@@ -139,7 +140,7 @@ class RelaySession implements ActiveRequest {
     pipeline.attach(stream)
     const endReason = await pipeline.ended
     const receivedEnd = pipeline.receivedEnd ?? endReason
-    failover.reportEnd(upstreamOutcome(receivedEnd))
+    failover.reportEnd(upstreamOutcome(receivedEnd, meter))
     // Its upstream has not said that it ended the response.
     const { usage: reported, tokensWithoutRuns, finishReason } = meter
     const isCut = receivedEnd.kind === 'cut'
@@ -151,7 +152,7 @@ class RelaySession implements ActiveRequest {
     if (isFree && pipeline.wasAborted) this.#leaveEarly()
     const contentMs = failover.attempt?.firstContentMs ?? null
     const result = {
-      ...streamResult(endReason, pipeline.wasAborted),
+      ...streamResult(endReason, pipeline.wasAborted, meter),
       finish: endReason.kind === 'out-of-credit' ? null : meter.finishReason,
       firstTokenMs: contentMs === null ? null : Math.max(0, callAtMs + contentMs),
     }
@@ -265,7 +266,7 @@ class RelaySession implements ActiveRequest {
   ): Promise<bigint> {
     this.#isSettled = true
     const { id, caller, request, model } = this.#context
-    const upstreamCost = this.#failover.finish(result.outcome === 'ok' ? 'ok' : attemptOutcome(result), bill)
+    const upstreamCost = this.#failover.finish(attemptOutcome(result), bill)
     const { attempts, fallbackModel: servedModel, route } = this.#failover
     const { served, mismatch } = describeResponse(this.#failover, model.id)
     const outcome: RequestOutcome = {
@@ -282,10 +283,11 @@ class RelaySession implements ActiveRequest {
     }
     const usage = bill?.usage ?? null
     const { accountId: account, keyId: key } = caller
+    const unknownFinish = hasUnknownFinish(result) ? findUnknownFinish(outcome, route) : null
     const log = (logged: RequestOutcome, cost: bigint | null): void => {
       const billed = cost ? (usage ?? this.#leftEarly?.usage ?? null) : usage
-      const charge = { usage: billed, cost }
-      this.#deps.logRequest({ id, account, key, fault, attempts, outcome: logged, mismatch, ...charge })
+      const shown = { mismatch, unknownFinish, usage: billed, cost }
+      this.#deps.logRequest({ id, account, key, fault, attempts, outcome: logged, ...shown })
     }
     try {
       const cause = bill?.cause ?? 'estimate'

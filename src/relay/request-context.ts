@@ -17,7 +17,7 @@ import type { ResponseWriter } from './response-writer.ts'
 import type { AttemptRecord } from './routing/attempt-record.ts'
 import type { HealthClient } from './routing/health-client.ts'
 import type { UpstreamQuirks } from './routing/rejected-fields.ts'
-import type { ModelMismatch } from './routing/served-response.ts'
+import type { ModelMismatch, UnknownFinish } from './routing/served-response.ts'
 
 /** One request, from the router to its bill. The router creates it; each phase sets the fields that it knows. */
 export interface RequestContext {
@@ -96,6 +96,8 @@ export interface RequestLogLine {
   readonly attempts: readonly AttemptRecord[]
   /** The response is not of the model that the route asks for. */
   readonly mismatch: ModelMismatch | null
+  /** The response ended with a reason that its provider does not document. */
+  readonly unknownFinish: UnknownFinish | null
 }
 
 /** A request that the relay can end when it shuts down. */

@@ -30,6 +30,8 @@ export interface AttemptRecord {
   readonly searches?: number
   /** The caller's response has the upstream's name for the model; absent if it is the name that the caller sent. */
   readonly model_exposed?: true
+  /** The upstream sent a stream where a whole response was asked for, or JSON where a stream was. */
+  readonly responded_with?: 'stream' | 'json'
   /** Why it failed: the upstream's message, or ours; for invalid requests the upstream's error code and field. */
   readonly error?: string
   /** The id under which the upstream knows a failed call. */

@@ -33,6 +33,7 @@ export const notificationKinds = [
   'availability',
   'model_mismatch',
   'maximum_exceeded',
+  'unknown_finish',
   'address',
   'backup',
   'payment',

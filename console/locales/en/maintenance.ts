@@ -109,6 +109,7 @@ export const maintenance = {
       availability: 'Models failing too often',
       model_mismatch: 'Upstream responds with another model',
       maximum_exceeded: 'Upstream ignores the output maximum',
+      unknown_finish: 'Upstream ends responses with an unknown reason',
       address: 'Public address unreachable',
       backup: 'Failed backups',
       payment: 'Payments that need a decision',

@@ -110,6 +110,7 @@ export const operations = {
       connection: 'Provider unreachable',
       garbage: 'Unreadable response',
       truncated: 'Response truncated',
+      unknown_finish: 'Unknown finish reason',
       forbidden: 'Upstream address not allowed',
     },
     stages: {

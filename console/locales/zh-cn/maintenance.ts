@@ -104,6 +104,7 @@ export const maintenance: typeof english = {
       availability: '模型失败率过高',
       model_mismatch: '上游返回的模型不符',
       maximum_exceeded: '上游未遵守输出上限',
+      unknown_finish: '上游返回未知的结束原因',
       address: '公网地址无法访问',
       backup: '备份失败',
       payment: '待处理的支付',

@@ -108,6 +108,7 @@ export const operations: typeof english = {
       connection: '无法连接供应商',
       garbage: '响应无法解析',
       truncated: '响应截断',
+      unknown_finish: '结束原因未知',
       forbidden: '不允许访问该上游地址',
     },
     stages: {

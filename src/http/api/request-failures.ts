@@ -49,6 +49,7 @@ const originByCause: Readonly<Record<string, FailureOrigin>> = {
   timeout: byProvider,
   garbage: byProvider,
   truncated: byProvider,
+  unknown_finish: byProvider,
 }
 
 export function classifyFailure(cause: string): Failure {
@@ -59,6 +60,7 @@ export function classifyFailure(cause: string): Failure {
 export function findFailure(row: Pick<StoredRequest, 'outcome' | 'fault' | 'error_code'>): Failure | null {
   if (row.outcome === 'ok') return null
   if (row.outcome === 'aborted') return { cause: 'aborted', stage: 'caller', owner: 'caller' }
-  if (row.outcome === 'truncated') return classifyFailure('truncated')
+  if (row.outcome === 'truncated')
+    return classifyFailure(row.error_code === null ? 'unknown_finish' : 'truncated')
   return classifyFailure(row.fault ?? row.error_code ?? 'server_error')
 }

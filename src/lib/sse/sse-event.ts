@@ -89,6 +89,12 @@ export class SseEvent {
       source[end - 1] === lf
   }
 
+  /** It has no payload but white space, and thus is no event (WHATWG HTML, "Server-sent events"). */
+  get isBlank(): boolean {
+    const isText = this.dataStart < this.dataEnd && (this.source[this.dataStart] ?? 0) > space
+    return !isText && this.text.trim() === ''
+  }
+
   /** The event's bytes as received, including the blank line that ends it (of a CR LF there, only the CR). */
   get raw(): Buffer {
     return this.source.subarray(this.start, this.end)

@@ -224,6 +224,12 @@ const texts = {
     '上游“{upstream}”未遵守输出上限',
     '“{model}”的响应超出了请求设定的最大输出长度。为避免客户超支，此后该上游的请求将按模型的最大输出长度冻结金额。上游修复后，可在模型页面重置该状态。',
   ),
+  unknown_finish: bilingual(
+    'The upstream “{upstream}” ended a response with an unknown reason',
+    'A response of “{model}” ended with the finish reason “{reason}”, which its provider does not document. The caller got the response and the reason unchanged, and paid for it; the request is listed as truncated. Ask the provider what the reason means.',
+    '上游“{upstream}”返回了未知的结束原因',
+    '“{model}”的一次响应以“{reason}”结束，供应商文档中没有该结束原因。响应及原因已原样返回给调用方并正常计费，请求记为“响应截断”。请向供应商确认其含义。',
+  ),
   key_unusual: bilingual(
     'Unusual usage of the key “{key}”',
     '{cost} {currency} were spent in one hour; the usual maximum is {usual} {currency}. If this was not you, delete the key and create a new one.',

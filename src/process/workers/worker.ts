@@ -34,7 +34,7 @@ import { requestLogFields } from './request-outcomes.ts'
 import { createWorkerListener } from './http-listener.ts'
 import { createThreadCheck } from './thread-checks.ts'
 import { WorkerHealth } from './worker-health.ts'
-import { ModelMismatches } from './model-mismatches.ts'
+import { RouteNotifications } from './route-notifications.ts'
 import { RejectedFields } from './rejected-fields.ts'
 import { AuthenticationFailureLog } from '../../http/authentication-failure-log.ts'
 import { measureQueries } from '../metrics/query-latency.ts'
@@ -68,7 +68,7 @@ function createRelayDeps(context: WorkerContext): RelayDeps {
   const upstreamName = (id: string): string | undefined => configCache.catalog.upstream(id)?.name
   const canNotify = async (): Promise<boolean> =>
     config.databaseUrl === null || !(await hasOlderNodes(db, release))
-  const mismatches = new ModelMismatches({ db, log, upstreamName, canNotify, now: Date.now })
+  const notifications = new RouteNotifications({ db, log, upstreamName, canNotify, now: Date.now })
   const allow = parseCidrs(config.upstreamAllow.join(','))
   return {
     ledger,
@@ -98,7 +98,8 @@ function createRelayDeps(context: WorkerContext): RelayDeps {
     logRequest(line) {
       metrics.count(line)
       log.line(requestLogFields(line), 'request')
-      if (line.mismatch) void mismatches.report(line.mismatch)
+      if (line.mismatch) void notifications.reportMismatch(line.mismatch)
+      if (line.unknownFinish) void notifications.reportUnknownFinish(line.unknownFinish)
     },
     onReplay({ id, caller, model }, first) {
       const { accountId: account, keyId: key } = caller

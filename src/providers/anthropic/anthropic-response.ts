@@ -5,6 +5,8 @@ import { getObject, getObjects, getNumber, getString, type Json, lookup } from '
 import { claudeNames } from '../provider-names.ts'
 import { anthropicFormat } from '../reasoning-details.ts'
 import { createTranslation, ResponseReader } from '../response-translation.ts'
+import { mergeUsage } from '../usage-counts.ts'
+import { anthropicReasons } from '../finish-reasons.ts'
 
 /** The HTTP status of an error inside a stream (Anthropic, "Errors"). */
 const statuses: Readonly<Record<string, number>> = {
@@ -30,7 +32,7 @@ class AnthropicReader extends ResponseReader {
   /** The indexes of calls of server tools. */
   readonly #serverBlocks = new Set<number>()
   #hasStarted = false
-  /** The counts so far; later ones override earlier ones. */
+  /** The counts so far: some upstreams repeat them as null in a later event. */
   #usage: Json | undefined
   #isFinished = false
   readResponse(message: Json): void {
@@ -58,7 +60,7 @@ class AnthropicReader extends ResponseReader {
         this.#serverBlocks.delete(index)
         return this.writer.endBlock(index)
       case 'message_delta':
-        this.#usage = { ...this.#usage, ...getObject(event, 'usage') }
+        this.#usage = mergeUsage(this.#usage, getObject(event, 'usage'))
         return this.#onMessageDelta(getObject(event, 'delta') ?? {})
       case 'message_stop':
         this.isComplete = true
@@ -137,4 +139,8 @@ class AnthropicReader extends ResponseReader {
   }
 }
 
-export const anthropicTranslation = createTranslation(AnthropicReader, anthropicFormat, claudeNames)
+export const anthropicTranslation = createTranslation(AnthropicReader, {
+  reasons: anthropicReasons,
+  signedFormat: anthropicFormat,
+  names: claudeNames,
+})

@@ -1,15 +1,17 @@
 /** Anthropic's usage: tokens read from and written to the cache are not part of `input_tokens`. */
 import { getCount, hasAnyCount, getObject, getObjects, type Json } from '../json-fields.ts'
 import { createUsage, parseServiceTier, type TokenUsage } from '../usage.ts'
+import { parseLifetimes } from '../usage-counts.ts'
 
 function parseCounts(usage: Json): TokenUsage {
   const cachedInput = getCount(usage, 'cache_read_input_tokens')
-  const cacheWrite = getCount(usage, 'cache_creation_input_tokens')
+  const lifetimes = parseLifetimes(usage)
+  const cacheWrite = Math.max(getCount(usage, 'cache_creation_input_tokens'), lifetimes.all)
   return createUsage({
     input: getCount(usage, 'input_tokens') + cachedInput + cacheWrite,
     cachedInput,
     cacheWrite,
-    cacheWrite1h: getCount(getObject(usage, 'cache_creation') ?? {}, 'ephemeral_1h_input_tokens'),
+    cacheWrite1h: lifetimes.long,
     output: getCount(usage, 'output_tokens'),
   })
 }

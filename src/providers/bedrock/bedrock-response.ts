@@ -1,5 +1,6 @@
 /** Translates responses and streams of Amazon Bedrock's Converse API into the OpenAI format. */
 import { encodeInput } from '../chat-response.ts'
+import { encodeArguments } from '../tool-call-pieces.ts'
 import {
   getCount,
   hasAnyCount,
@@ -10,18 +11,33 @@ import {
   type Json,
   lookup,
 } from '../json-fields.ts'
+import { bedrockReasons } from '../finish-reasons.ts'
 import { bedrockNames } from '../provider-names.ts'
 import { bedrockFormat } from '../reasoning-details.ts'
 import { createTranslation, ResponseReader } from '../response-translation.ts'
 import { createUsage, type TokenUsage } from '../usage.ts'
+import { mergeUsage } from '../usage-counts.ts'
+
+/** The names of the first releases end with `Count`. */
+function cacheCount(usage: Json, name: string): number {
+  return Math.max(getCount(usage, name), getCount(usage, `${name.replace(/s$/, '')}Count`))
+}
 
 /** Tokens read from and written to the cache are not part of `inputTokens`. */
 function parseBedrockUsage(usage: Json | undefined): TokenUsage | null {
   if (!usage || !hasAnyCount(usage, 'inputTokens', 'outputTokens')) return null
-  const cachedInput = getCount(usage, 'cacheReadInputTokens')
-  const cacheWrite = getCount(usage, 'cacheWriteInputTokens')
-  const input = getCount(usage, 'inputTokens') + cachedInput + cacheWrite
-  return createUsage({ input, cachedInput, cacheWrite, output: getCount(usage, 'outputTokens') })
+  const cachedInput = cacheCount(usage, 'cacheReadInputTokens')
+  const lifetimes = getObjects(usage, 'cacheDetails')
+  const written = (each: readonly Json[]): number =>
+    each.reduce((sum, lifetime) => sum + getCount(lifetime, 'inputTokens'), 0)
+  const cacheWrite = Math.max(cacheCount(usage, 'cacheWriteInputTokens'), written(lifetimes))
+  return createUsage({
+    input: getCount(usage, 'inputTokens') + cachedInput + cacheWrite,
+    cachedInput,
+    cacheWrite,
+    cacheWrite1h: written(lifetimes.filter(({ ttl }) => ttl === '1h')),
+    output: getCount(usage, 'outputTokens'),
+  })
 }
 
 /** The HTTP status of an exception inside a stream. */
@@ -37,7 +53,7 @@ const statuses: Readonly<Record<string, number>> = {
 }
 
 class BedrockReader extends ResponseReader {
-  #usage: TokenUsage | null = null
+  #usage: Json | undefined
   #isFinished = false
   #sawMetadata = false
 
@@ -77,7 +93,7 @@ class BedrockReader extends ResponseReader {
   }
 
   override end(): void {
-    if (this.#isFinished) this.writer.usage(this.#usage)
+    if (this.#isFinished) this.writer.usage(parseBedrockUsage(this.#usage))
   }
 
   /** The stop and the usage arrive in either order; nothing follows both. */
@@ -91,7 +107,7 @@ class BedrockReader extends ResponseReader {
   #onMetadata(event: Json): void {
     this.#sawMetadata = true
     this.isComplete = this.#isFinished
-    this.#usage = parseBedrockUsage(getObject(event, 'usage'))
+    this.#usage = mergeUsage(this.#usage, getObject(event, 'usage'))
   }
 
   #onUnknownEvent(name: string, event: Json): void {
@@ -108,7 +124,7 @@ class BedrockReader extends ResponseReader {
   /** In a stream, reasoning is not nested, and text and signature come one after the other. */
   #onDelta(index: number, delta: Json): void {
     this.writer.text(getString(delta, 'text'))
-    this.writer.addInput(index, getString(getObject(delta, 'toolUse') ?? {}, 'input'))
+    this.writer.addInput(index, encodeArguments((getObject(delta, 'toolUse') ?? {})['input']))
     const content = getObject(delta, 'reasoningContent')
     if (!content) return
     const hidden = getString(content, 'redactedContent')
@@ -119,4 +135,8 @@ class BedrockReader extends ResponseReader {
   }
 }
 
-export const bedrockTranslation = createTranslation(BedrockReader, bedrockFormat, bedrockNames)
+export const bedrockTranslation = createTranslation(BedrockReader, {
+  reasons: bedrockReasons,
+  signedFormat: bedrockFormat,
+  names: bedrockNames,
+})

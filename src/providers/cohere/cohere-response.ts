@@ -1,5 +1,7 @@
 /** Translates Cohere's responses and streams (v2 chat) into the OpenAI format. A tool plan becomes reasoning. */
 import { encodeInput } from '../chat-response.ts'
+import { classOf, cohereReasons } from '../finish-reasons.ts'
+import { encodeArguments } from '../tool-call-pieces.ts'
 import {
   getCount,
   hasAnyCount,
@@ -17,7 +19,10 @@ function parseCohereUsage(usage: Json | undefined): TokenUsage | null {
   const kinds = usage ? [getObject(usage, 'billed_units'), getObject(usage, 'tokens')] : []
   const units = kinds.find((each) => each && hasAnyCount(each, 'input_tokens', 'output_tokens'))
   if (!units) return null
-  return createUsage({ input: getCount(units, 'input_tokens'), output: getCount(units, 'output_tokens') })
+  return createUsage({
+    input: getCount(units, 'input_tokens'),
+    output: getCount(units, 'output_tokens'),
+  })
 }
 
 class CohereReader extends ResponseReader {
@@ -51,7 +56,7 @@ class CohereReader extends ResponseReader {
         return this.#onCall(index, getObject(message, 'tool_calls') ?? {})
       case 'tool-call-delta': {
         const called = getObject(getObject(message, 'tool_calls') ?? {}, 'function') ?? {}
-        return this.writer.addInput(index, getString(called, 'arguments'))
+        return this.writer.addInput(index, encodeArguments(called['arguments']))
       }
       case 'tool-call-end':
         return this.writer.endBlock(index)
@@ -75,14 +80,14 @@ class CohereReader extends ResponseReader {
 
   #onEnd(end: Json): void {
     const native = getString(end, 'finish_reason') ?? 'COMPLETE'
-    if (native === 'ERROR' || native === 'TIMEOUT') {
-      // Cohere itself ended the response early.
+    const usage = parseCohereUsage(getObject(end, 'usage'))
+    if (classOf(cohereReasons, native) === 'failed') {
       const message = getString(end, 'error') ?? 'The provider ended its response early.'
-      return this.writer.error(message, native, native === 'TIMEOUT' ? 504 : 500)
+      return this.writer.error(message, native, native === 'TIMEOUT' ? 504 : 500, usage)
     }
     this.writer.finish(native)
-    this.writer.usage(parseCohereUsage(getObject(end, 'usage')))
+    this.writer.usage(usage)
   }
 }
 
-export const cohereTranslation = createTranslation(CohereReader)
+export const cohereTranslation = createTranslation(CohereReader, { reasons: cohereReasons })

@@ -9,10 +9,12 @@ import {
   getString,
   type Json,
 } from '../json-fields.ts'
+import { geminiReasons } from '../finish-reasons.ts'
 import { geminiNames } from '../provider-names.ts'
 import { geminiFormat } from '../reasoning-details.ts'
 import { createTranslation, ResponseReader } from '../response-translation.ts'
 import { createUsage, type Modality, type TokenUsage } from '../usage.ts'
+import { mergeUsage } from '../usage-counts.ts'
 import { FunctionCallReader, type FunctionCall } from './function-calls.ts'
 
 /** The `usageMetadata`, if it has counts. */
@@ -23,12 +25,16 @@ function usageCounts(body: Json): Json | undefined {
     : undefined
 }
 
+/** The tokens of these modalities in a list; of all, if none is named. */
+function countIn(metadata: Json, list: string, kinds: readonly string[] = []): number {
+  return getObjects(metadata, list)
+    .filter(({ modality }) => kinds.length === 0 || kinds.includes(String(modality)))
+    .reduce((sum, each) => sum + getCount(each, 'tokenCount'), 0)
+}
+
 /** Tokens of images and audio; video is counted as images. */
 function parseModality(metadata: Json): { readonly [Name in Modality]?: number } {
-  const count = (list: string, ...kinds: string[]): number =>
-    getObjects(metadata, list)
-      .filter((each) => kinds.includes(getString(each, 'modality') ?? ''))
-      .reduce((sum, each) => sum + getCount(each, 'tokenCount'), 0)
+  const count = (list: string, ...kinds: string[]): number => countIn(metadata, list, kinds)
   return {
     inputImage: count('promptTokensDetails', 'IMAGE', 'VIDEO'),
     inputAudio: count('promptTokensDetails', 'AUDIO'),
@@ -49,7 +55,10 @@ function parseGeminiUsage(metadata: Json | undefined): TokenUsage | null {
   const output = areInside ? written : written + reasoning
   return createUsage({
     input,
-    cachedInput: getCount(metadata, 'cachedContentTokenCount'),
+    cachedInput: Math.max(
+      getCount(metadata, 'cachedContentTokenCount'),
+      countIn(metadata, 'cacheTokensDetails'),
+    ),
     output,
     reasoning,
     modality: parseModality(metadata),
@@ -99,7 +108,7 @@ class GeminiReader extends ResponseReader {
 
   #onBody(body: Json, candidates: readonly Json[]): void {
     this.writer.setIdentity(getString(body, 'responseId'), getString(body, 'modelVersion'))
-    this.#counts = usageCounts(body) ?? this.#counts
+    this.#counts = mergeUsage(this.#counts, usageCounts(body))
     for (const candidate of candidates) this.#onCandidate(candidate)
     const block = blockReason(body)
     if (block === undefined || this.#candidates.size > 0) return
@@ -152,4 +161,8 @@ class GeminiReader extends ResponseReader {
   }
 }
 
-export const geminiTranslation = createTranslation(GeminiReader, geminiFormat, geminiNames)
+export const geminiTranslation = createTranslation(GeminiReader, {
+  reasons: geminiReasons,
+  signedFormat: geminiFormat,
+  names: geminiNames,
+})

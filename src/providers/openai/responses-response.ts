@@ -5,6 +5,9 @@
 import { getObject, getObjects, getNumber, getString, isObject, lookup, type Json } from '../json-fields.ts'
 import { responsesFormat, textDetail } from '../reasoning-details.ts'
 import { createTranslation, ResponseReader } from '../response-translation.ts'
+import { encodeArguments } from '../tool-call-pieces.ts'
+import type { TokenUsage } from '../usage.ts'
+import { classOf, responsesReasons } from '../finish-reasons.ts'
 import { calledTool, imageCall, isSearch, parseResponsesUsage } from './responses-usage.ts'
 
 /** The HTTP status that an error inside a stream corresponds to. Others are failures of the provider. */
@@ -15,11 +18,6 @@ const statuses: Readonly<Record<string, number>> = {
   invalid_prompt: 400,
   invalid_request_error: 400,
   invalid_encrypted_content: 400,
-}
-
-const finishReasons: Readonly<Record<string, 'length' | 'content_filter'>> = {
-  max_output_tokens: 'length',
-  content_filter: 'content_filter',
 }
 
 /** Calls that the caller runs, with the field of their input. */
@@ -132,7 +130,7 @@ class ResponsesReader extends ResponseReader {
     const input = lookup(callerCalls, type)
     const isStreamed = this.#streamed.has(index)
     if (input !== undefined) {
-      if (!isStreamed) this.writer.addInput(index, getString(item, input))
+      if (!isStreamed) this.writer.addInput(index, encodeArguments(item[input]))
       this.writer.endBlock(index)
       this.#parts += 1
     } else if (type === 'reasoning') this.#onReasoning(item, isStreamed)
@@ -169,22 +167,21 @@ class ResponsesReader extends ResponseReader {
 
   #onEnd(response: Json): void {
     this.#identify(response)
-    if (response['status'] === 'failed') {
-      this.#onError(getObject(response, 'error') ?? {})
-      return
-    }
-    const reason = getString(getObject(response, 'incomplete_details') ?? {}, 'reason')
-    const status = reason ?? getString(response, 'status') ?? 'completed'
-    const finish = reason === undefined ? undefined : lookup(finishReasons, reason)
-    this.writer.finish(status, finish ?? (this.#hasCalls ? 'tool_calls' : 'stop'))
     const usage = isObject(response['usage']) ? parseResponsesUsage(response) : null
+    const status = getString(response, 'status') ?? 'completed'
+    if (classOf(responsesReasons, status) === 'failed')
+      return this.#onError({ type: status, ...getObject(response, 'error') }, usage)
+    const reason = getString(getObject(response, 'incomplete_details') ?? {}, 'reason') ?? status
+    const endsWithCalls = reason === 'completed' && this.#hasCalls
+    this.writer.finish(reason, endsWithCalls ? 'tool_calls' : undefined)
     this.writer.usage(usage)
     this.isComplete = true
   }
 
-  #onError(error: Json): void {
+  /** `usage`: what a failed response is billed all the same. */
+  #onError(error: Json, usage: TokenUsage | null = null): void {
     const code = getString(error, 'code') ?? getString(error, 'type') ?? 'server_error'
-    this.writer.error(getString(error, 'message') ?? code, code, lookup(statuses, code) ?? 500)
+    this.writer.error(getString(error, 'message') ?? code, code, lookup(statuses, code) ?? 500, usage)
   }
 }
 
@@ -197,4 +194,4 @@ function encryptedDetail(item: Json): Json {
   })
 }
 
-export const responsesTranslation = createTranslation(ResponsesReader)
+export const responsesTranslation = createTranslation(ResponsesReader, { reasons: responsesReasons })

@@ -2,6 +2,7 @@
 import { getCount, getObject, getObjects, getString, hasAnyCount, type Json } from '../json-fields.ts'
 import { classedName, imageTool, readImageClass } from '../image-classes.ts'
 import { countNames, createUsage, parseServiceTier, type ImageToolTokens, type TokenUsage } from '../usage.ts'
+import { parseCacheCounts } from '../usage-counts.ts'
 
 /** Is the item a web search? Calls that only open or read a page of an earlier search are none. */
 export function isSearch(item: Json): boolean {
@@ -42,11 +43,9 @@ function parseImageTool(response: Json): ImageToolTokens | undefined {
 export function parseResponsesUsage(response: Json): TokenUsage | null {
   const usage = getObject(response, 'usage') ?? {}
   if (!hasAnyCount(usage, 'input_tokens', 'output_tokens')) return null
-  const input = getObject(usage, 'input_tokens_details') ?? {}
   return createUsage({
     input: getCount(usage, 'input_tokens'),
-    cachedInput: getCount(input, 'cached_tokens'),
-    cacheWrite: getCount(input, 'cache_write_tokens'),
+    ...parseCacheCounts(usage),
     output: getCount(usage, 'output_tokens'),
     reasoning: getCount(getObject(usage, 'output_tokens_details') ?? {}, 'reasoning_tokens'),
     searches: getObjects(response, 'output').filter(isSearch).length,

@@ -79,6 +79,11 @@ export class CollectedEncoding implements RequestEncoding {
   }
 }
 
+/** Can a stream be collected into its response? */
+export function canCollect(encoding: RequestEncoding): boolean {
+  return !encoding.isPassthrough || encoding.collector !== undefined
+}
+
 /** The encoding for an upstream that may be set to `collectStream`, or lack what the usual encoding needs. */
 export function encodingFor(
   request: Pick<CallerRequest, 'stream' | 'encodingFor'>,
@@ -93,6 +98,5 @@ export function encodingFor(
   const { lacked = '', encoding: other = first } = first.otherwise ?? {}
   const isLacked = withoutFields?.has(lacked) === true || (lacked === 'path' && maximumTokens !== null)
   const encoding = isLacked ? other : first
-  const hasStreams = !encoding.isPassthrough || encoding.collector !== undefined
-  return collectStream && !request.stream && hasStreams ? new CollectedEncoding(encoding) : encoding
+  return collectStream && !request.stream && canCollect(encoding) ? new CollectedEncoding(encoding) : encoding
 }

@@ -11,7 +11,7 @@ import {
   sentBody,
 } from '../../providers/contract.fixture.ts'
 import { UnsupportedFeatureError, type Provider } from '../../providers/provider.ts'
-import { translateChatResponse, mapStopReason } from '../../formats/messages-response.ts'
+import { translateChatResponse, stopReasonOf } from '../../formats/messages-response.ts'
 import { messagesRequest, providerNamed, relayed, responseContext } from './messages.fixture.ts'
 
 /** The body that a provider gets for a request in Anthropic's format. */
@@ -248,9 +248,10 @@ describe('MessagesRequest', () => {
     assert.deepEqual(body['stop'], ['END'])
   })
 
-  test('mapStopReason – maps all finish reasons, and a stop after tool calls to tool_use', () => {
-    const reason = (choice: object, hasCalls = false): [string, string | null] => {
-      const stop = mapStopReason(choice as Record<string, unknown>, hasCalls, ['END'])
+  test('A finish reason becomes a stop reason by its class, and an unknown one stays', () => {
+    const request = { stop_sequences: ['END'] }
+    const reason = (choice: object, hasCalls = false, provider = 'openai'): [string, string | null] => {
+      const stop = stopReasonOf(choice as Record<string, unknown>, hasCalls, { provider, request })
       return [stop.reason, stop.sequence]
     }
     assert.deepEqual(reason({ finish_reason: 'stop' }), ['end_turn', null])
@@ -264,5 +265,9 @@ describe('MessagesRequest', () => {
       'stop_sequence',
       null,
     ])
+    assert.deepEqual(reason({ finish_reason: 'tired' }), ['tired', null])
+    assert.deepEqual(reason({ finish_reason: 'sensitive' }, false, 'zhipu'), ['refusal', null])
+    assert.deepEqual(reason({ finish_reason: 'model_length' }, false, 'mistral'), ['max_tokens', null])
+    assert.deepEqual(reason({ finish_reason: 'eos' }, true, 'together'), ['tool_use', null])
   })
 })

@@ -1,6 +1,7 @@
 import { costOf, tierFactor, type Price } from '../../ledger/price.ts'
 import { formatAmount } from '../../lib/money.ts'
 import type { Bill } from '../bill.ts'
+import type { ResponseForm } from './response-form.ts'
 import { addImages, chargeImages } from '../image-bill.ts'
 
 /** One attempt, as the admin API shows it. */
@@ -22,6 +23,8 @@ export interface AttemptRecord {
   searches?: number
   /** The caller's response has the upstream's name for the model; absent if it is the name that the caller sent. */
   model_exposed?: true
+  /** The upstream sent a stream where a whole response was asked for, or JSON where a stream was. */
+  responded_with?: ResponseForm
   /** Why it failed, by `failureMessage`. */
   error?: string
   /** The id under which the upstream knows a failed call. */

@@ -1,6 +1,7 @@
 import type { UpstreamStream } from '../streaming/upstream-stream.ts'
 import type { UsageMeter } from '../streaming/usage-meter.ts'
 import type { BufferedResponse } from './buffered-response.ts'
+import type { ResponseForm } from './response-form.ts'
 import type { ServedResponse } from './served-response.ts'
 import type { UpstreamError } from './upstream-error.ts'
 
@@ -23,6 +24,8 @@ export interface RequestAttempt {
   readonly wasCanceledAtCost: boolean
   /** The id under which the upstream knows the call; `undefined`: it sent none. */
   readonly upstreamRequestId: string | undefined
+  /** The form of the response, where another one was asked for; `null`: it is the right one. */
+  readonly unexpectedForm: ResponseForm | null
   /** What the upstream has said about its response. */
   readonly served: ServedResponse
   /** `null`: it is no stream that is collected. */

@@ -26,6 +26,8 @@ import { UpstreamStream } from '../streaming/upstream-stream.ts'
 import type { UsageMeter } from '../streaming/usage-meter.ts'
 import { readBufferedResponse, type ReceivedResponse } from './buffered-response.ts'
 import { maxErrorBodyBytes, ReceivedBody } from './received-body.ts'
+import { detectForm, isArray, type ResponseForm } from './response-form.ts'
+import { canCollect, CollectedEncoding } from '../request/collected-encoding.ts'
 import { servedResponse, type ServedResponse } from './served-response.ts'
 import { withAddedFields } from '../../providers/added-fields.ts'
 import type { ResponseIdentity } from '../../providers/provider.ts'
@@ -53,6 +55,9 @@ export class UpstreamAttempt implements RequestAttempt, ResponseHandler {
   #headerSection = ''
   #identity: ResponseIdentity | null = null
   #isOver = false
+  /** `null`: the body has not shown it yet. */
+  #form: ReturnType<typeof detectForm> = null
+  unexpectedForm: ResponseForm | null = null
   /** The upstream's status; `null` until its response starts. */
   status: number | null = null
   /** Milliseconds from the call to the first content of a stream; `null`: there is none yet. */
@@ -145,6 +150,20 @@ export class UpstreamAttempt implements RequestAttempt, ResponseHandler {
     }
   }
 
+  /** Whatever was asked for and whatever the label says, the first bytes decide how the response is read. */
+  #detectForm(chunk: Buffer): void {
+    this.#form = detectForm(chunk)
+    if (this.#form === 'json') this.#stream = null
+    else if (this.#form === 'stream' && !this.#stream) {
+      const { body } = this.#call
+      if (body.stream) return this.#openStream()
+      if (!canCollect(body)) return
+      this.#call = { ...this.#call, body: new CollectedEncoding(body) }
+      this.unexpectedForm = 'stream'
+      this.#openStream()
+    }
+  }
+
   #openStream(): void {
     try {
       this.#stream = new UpstreamStream(this.#call, this.#deps.maxResponseBytes, this)
@@ -170,6 +189,7 @@ export class UpstreamAttempt implements RequestAttempt, ResponseHandler {
   }
 
   #receive(chunk: Buffer): void {
+    if (this.status === 200 && this.#form === null) this.#detectForm(chunk)
     if (this.#stream) {
       if (this.#stream.hasContent) this.#timer?.refresh()
       this.#stream.push(chunk)
@@ -206,10 +226,16 @@ export class UpstreamAttempt implements RequestAttempt, ResponseHandler {
       this.#onStreamEnd()
       return
     }
-    this.#isOver = true
+    const { body } = this.#call
     const [status, bytes] = [this.status ?? 0, this.#body.bytes()]
     const received = { status, bytes, headerSection: this.#headerSection }
     const result = this.#read(received, this.#call, this.#deps.now())
+    const isAsked = !body.stream || status !== 200
+    if (!isAsked && (result.kind === 'buffered' || isArray(bytes))) {
+      this.unexpectedForm = 'json'
+      if (!body.isCollected) return this.#streamWhole(bytes)
+    }
+    this.#isOver = true
     if (result.kind === 'buffered') this.#identity = result.identity
     if (
       this.#call.provider.buildTokenRequest &&
@@ -218,6 +244,13 @@ export class UpstreamAttempt implements RequestAttempt, ResponseHandler {
     )
       discardAccessToken(this.#call)
     this.#resolve(result)
+  }
+
+  /** Sends a whole response as the stream that was asked for. */
+  #streamWhole(bytes: Buffer): void {
+    this.#openStream()
+    this.#stream?.readWhole(bytes)
+    this.#onStreamEnd()
   }
 
   onFail(failure: ConnectionFailure): void {

@@ -54,6 +54,7 @@ class BatchedAttempt implements RequestAttempt {
   #isCanceled = false
   readonly collectedMeter = null
   readonly firstContentMs = null
+  readonly unexpectedForm = null
 
   constructor(deps: AttemptDeps, call: AttemptCall) {
     this.#deps = deps

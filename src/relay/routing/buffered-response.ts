@@ -2,7 +2,9 @@
 import { ApiError } from '../../errors.ts'
 import { parseBoundedJson } from '../../lib/json/bounded-json.ts'
 import { ResponseHeaders } from '../../lib/http-client/response-head.ts'
-import type { Chunk, ResponseIdentity } from '../../providers/provider.ts'
+import { FailedResponseError } from '../../providers/chat-response.ts'
+import type { Chunk, Provider, ResponseIdentity } from '../../providers/provider.ts'
+import { findFailure } from '../../providers/response-failure.ts'
 import { isObject, type Json } from '../../providers/json-fields.ts'
 import { renameModel, renameModelIn } from '../streaming/model-renaming.ts'
 import { UsageMeter } from '../streaming/usage-meter.ts'
@@ -16,6 +18,9 @@ import {
   upstreamErrorFromResponse,
   type UpstreamError,
 } from './upstream-error.ts'
+
+const byteOrderMark = Buffer.from('\ufeff')
+const unexpectedFormat = 'The response of the provider does not have the expected format.'
 
 export interface BufferedResponse {
   readonly kind: 'buffered'
@@ -38,8 +43,12 @@ export interface ReceivedResponse {
 }
 
 /** `json`: the response in the OpenAI format. */
-function buffered(bytes: Buffer, json: unknown, identity: ResponseIdentity): BufferedResponse {
-  const meter = new UsageMeter()
+function buffered(
+  bytes: Buffer,
+  json: unknown,
+  { identity, provider }: { readonly identity: ResponseIdentity; readonly provider: Provider },
+): BufferedResponse {
+  const meter = new UsageMeter(provider.name)
   const { hasContent, hasFinish } = meter.read(json)
   return { kind: 'buffered', bytes, meter, isEmpty: !hasContent && !hasFinish, identity }
 }
@@ -70,24 +79,27 @@ export function readBufferedResponse(
     return { kind: 'error', error: upstreamErrorFromResponse(failure, { credential, now, provider }) }
   }
   try {
-    const json = parseBoundedJson(bytes.toString('utf8'))
+    const body = withoutByteOrderMark(bytes)
+    const json = parseBoundedJson(body.toString('utf8'))
     const { translation } = provider
-    const isExpectedFormat = translation ? isObject(json) : hasChoices(json)
-    if ((encoding.stream && !encoding.isCollected) || isError(json) || !isExpectedFormat) {
-      return { kind: 'error', error: upstreamErrorIn(json, credential) }
-    }
+    const failure = failureIn(json, provider)
+    if (failure) return { kind: 'error', error: upstreamErrorFromBody(failure, credential) }
+    if (translation ? !isObject(json) : !hasResults(json))
+      return { kind: 'error', error: upstreamError('garbage', unexpectedFormat, status) }
     const { returnedModel } = call
     const translated = translation?.translateResponse(json, call)
     const identity = translated?.identity ?? identityIn(json) ?? {}
     const original = translated?.response ?? (json as Chunk)
     if (encoding.isPassthrough || (!translation && !encoding.encodeResponse)) {
-      const own = encoding.rewrite?.(bytes, json, call) ?? bytes
-      return buffered(renameModel(own, returnedModel), original, identity)
+      const own = encoding.rewrite?.(body, json, call) ?? body
+      return buffered(renameModel(own, returnedModel), original, { identity, provider })
     }
     const response = renameModelIn(original, returnedModel)
     const encoded = encodeBuffered(() => encoding.encodeResponse?.(response) ?? response)
-    return { ...buffered(encoded.bytes, response, identity), ...encoded }
-  } catch {
+    return { ...buffered(encoded.bytes, response, { identity, provider }), ...encoded }
+  } catch (error) {
+    if (error instanceof FailedResponseError)
+      return { kind: 'error', error: upstreamErrorFromBody(error.body, credential) }
     return {
       kind: 'error',
       error: upstreamError('garbage', 'The response of the provider could not be parsed.', status),
@@ -95,17 +107,25 @@ export function readBufferedResponse(
   }
 }
 
-function hasChoices(json: unknown): boolean {
-  return isObject(json) && Array.isArray(json['choices'])
+/** Some servers write one, which JSON must not have (RFC 8259, 8.1). */
+function withoutByteOrderMark(bytes: Buffer): Buffer {
+  return bytes.indexOf(byteOrderMark) === 0 ? bytes.subarray(byteOrderMark.length) : bytes
 }
 
-function isError(json: unknown): boolean {
-  return parseErrorBody(json) !== null && !hasChoices(json)
+/** Has it results, each with a message, or a text in completions? */
+function hasResults(json: unknown): boolean {
+  if (!isObject(json) || !Array.isArray(json['choices'])) return false
+  const choices: readonly unknown[] = json['choices']
+  return choices.length > 0 && choices.every((choice) => isObject(choice) && isWritten(choice))
 }
 
-/** The error in a 200 body that is not a valid response: an error object, or unexpected JSON. */
-function upstreamErrorIn(json: unknown, credential: string): UpstreamError {
-  return parseErrorBody(json) === null
-    ? upstreamError('garbage', 'The response of the provider does not have the expected format.', 200)
-    : upstreamErrorFromBody(json, credential)
+function isWritten({ message, delta, text }: Json): boolean {
+  return isObject(message ?? delta) || typeof text === 'string'
+}
+
+/** The failure in a body with status 200; `null`: none. */
+function failureIn(json: unknown, { name, translation }: Provider): Json | null {
+  if (!isObject(json)) return null
+  if (!translation) return findFailure(name, json)
+  return parseErrorBody(json) === null ? null : json
 }

@@ -269,6 +269,7 @@ export class Failover implements ServedRequest {
       duration_ms: this.#latencyMs,
       cost: isError ? '0' : null,
     }
+    if (attempt.unexpectedForm) record.responded_with = attempt.unexpectedForm
     this.attempts.push(record)
     if (isError) {
       this.errors.push(renameModelInError(result.error, route))

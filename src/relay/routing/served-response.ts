@@ -26,6 +26,25 @@ export interface ModelMismatch {
   readonly served: string
 }
 
+/** A response ended with a finish reason that its provider does not document. */
+export interface UnknownFinish {
+  /** The caller's model. */
+  readonly model: string
+  /** The upstream's id. */
+  readonly upstream: string
+  /** The upstream's name for the model. */
+  readonly asked: string
+  readonly reason: string
+}
+
+export function findUnknownFinish(
+  { model, finish }: Pick<RequestOutcome, 'model' | 'finish'>,
+  route: LiveRoute | null,
+): UnknownFinish | null {
+  if (!route || finish === null) return null
+  return { model, upstream: route.upstream.id, asked: route.upstreamModel, reason: finish }
+}
+
 const nothingServed: ServedResponse = { modelServed: null, providerResponseId: null, fingerprint: null }
 
 /** Of values from upstreams, in characters. */

@@ -4,6 +4,8 @@
  * length (OpenAI, `obfuscation`), which may differ as well.
  */
 import { isObject } from '../../providers/json-fields.ts'
+import { findFailure } from '../../providers/response-failure.ts'
+import { findUsage } from '../../providers/usage-counts.ts'
 
 const quote = 0x22
 const backslash = 0x5c
@@ -29,7 +31,7 @@ function isUncounted(name: string, value: unknown): boolean {
 }
 
 function onlyTextOf(chunk: unknown): ChunkText | null {
-  if (!isObject(chunk) || (chunk['usage'] ?? null) !== null) return null
+  if (!isObject(chunk) || findUsage(chunk) || findFailure('', chunk)) return null
   const { choices } = chunk
   const choice: unknown = Array.isArray(choices) && choices.length === 1 ? choices[0] : null
   if (!isObject(choice) || (choice['finish_reason'] ?? null) !== null || !isObject(choice['delta']))

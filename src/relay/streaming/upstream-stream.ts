@@ -21,6 +21,10 @@ import type { StreamEncoder } from '../request/caller-format.ts'
 import type { AttemptCall } from '../routing/attempt-call.ts'
 import { encodeBuffered, type BufferedResponse } from '../routing/buffered-response.ts'
 import { identityIn } from '../routing/served-response.ts'
+import { messageToEvents } from '../../formats/message-to-events.ts'
+import { responseToEvents } from '../../formats/response-to-events.ts'
+import { isObject, type Json } from '../../providers/json-fields.ts'
+import { responseToChunks } from '../../providers/response-to-chunks.ts'
 import { ChunkTemplate } from './chunk-template.ts'
 import { ModelRenaming, renameModelIn } from './model-renaming.ts'
 import { cutText } from './cut-text.ts'
@@ -61,10 +65,13 @@ function countForMaximum(meter: UsageMeter, { provider }: AttemptCall): number {
 const doneMarker = '[DONE]'
 const openBrace = 0x7b
 
+const asEvent = (part: unknown): StreamEvent => ({ name: '', text: JSON.stringify(part) })
+
 /** Parses, meters and encodes events. Calls `onCommit` at the first one that commits the stream, and `onContent`. */
 export class UpstreamStream {
-  readonly meter = new UsageMeter()
+  readonly meter: UsageMeter
   readonly encoder: StreamEncoder
+  readonly #call: AttemptCall
   readonly #framing: Framing | SseParser
   readonly #translation: StreamTranslation | null
   readonly #isPassthrough: boolean
@@ -96,6 +103,8 @@ export class UpstreamStream {
 
   constructor(call: AttemptCall, maxEventBytes: number, listener: StreamListener) {
     const { translation } = call.provider
+    this.#call = call
+    this.meter = new UsageMeter(call.provider.name)
     this.encoder = call.body.streamEncoder(this.meter, call)
     this.#call = call
     this.#maxTokens = this.isCollected ? Infinity : (call.maxStreamTokens ?? Infinity)
@@ -117,7 +126,7 @@ export class UpstreamStream {
 
   /** With the upstream's own name for the model. */
   get identity(): ResponseIdentity {
-    return this.#translation?.identity ?? this.#identity ?? {}
+    return this.#identity ?? this.#translation?.identity ?? {}
   }
 
   /** It is collected into a response instead of being sent. */
@@ -143,6 +152,33 @@ export class UpstreamStream {
       const why = tooLarge ? error.message : 'The stream of the provider could not be parsed.'
       this.#finish(upstreamError('garbage', why))
     }
+  }
+
+  /** Reads a whole response that has come where a stream was asked for. */
+  readWhole(bytes: Buffer): void {
+    try {
+      const json = parseBoundedJson(bytes.toString('utf8'))
+      if (isObject(json)) this.#onWhole(json)
+      // Without `alt=sse`, Gemini streams its events as an array.
+      else for (const part of json as readonly unknown[]) this.#onTranslatableEvent(asEvent(part))
+    } catch {
+      this.#finish(upstreamError('garbage', 'The response of the provider could not be parsed.'))
+    }
+    this.close()
+  }
+
+  #onWhole(json: Json): void {
+    const { provider } = this.#call
+    if (this.#isPassthrough) {
+      this.#framing.push(
+        provider.nativeFormat === 'responses' ? responseToEvents(json) : messageToEvents(json),
+      )
+      return
+    }
+    const translated = provider.translation?.translateResponse(json, this.#call)
+    this.#identity = translated?.identity ?? identityIn(json)
+    for (const chunk of responseToChunks(translated?.response ?? json)) this.#onTranslated(chunk)
+    this.#sawDone = true
   }
 
   /** The upstream has ended its response. Without a finish reason or `[DONE]` it was truncated. */
@@ -177,7 +213,7 @@ export class UpstreamStream {
   }
 
   #onEvent(event: SseEvent): void {
-    if (!event.hasData || this.end !== null) return
+    if (!event.hasData || event.isBlank || this.end !== null) return
     if (this.#translation) {
       if (this.#isPassthrough) this.#onNativeEvent(event, this.#translation)
       else this.#onTranslatableEvent(event)
@@ -222,7 +258,7 @@ export class UpstreamStream {
     let facts = emptyFacts
     for (const chunk of translation.translate(event)) {
       const more = this.meter.read(chunk)
-      if (this.#finishOnError(chunk, more)) return
+      if (this.#finishOnError(more)) return
       facts = more.hasContent || more.hasFinish ? more : facts
     }
     this.#encode(null, facts, this.#renaming?.rename(event) ?? event)
@@ -233,13 +269,13 @@ export class UpstreamStream {
   #onChunk(received: unknown, event: SseEvent | null): void {
     const chunk = renameModelIn(received, this.#returnedModel)
     const facts = this.meter.read(chunk)
-    if (this.#finishOnError(chunk, facts)) return
+    if (this.#finishOnError(facts)) return
     this.#encode(chunk, facts, event && (this.#renaming?.rename(event) ?? event))
   }
 
-  #finishOnError(chunk: unknown, { error }: ChunkFacts): boolean {
-    if (error === undefined || error === null) return false
-    this.#finish(upstreamErrorFromBody(chunk, this.#credential))
+  #finishOnError({ error }: ChunkFacts): boolean {
+    if (error === null) return false
+    this.#finish(upstreamErrorFromBody(error, this.#credential))
     return true
   }
 

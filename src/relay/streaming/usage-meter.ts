@@ -2,9 +2,12 @@
  * Meters the chunks of a response: content, finish reason, the provider's usage, and the output tokens by the estimate
  * rule. It does not change the chunks.
  */
+import { finishClassOf } from '../../providers/finish-reasons.ts'
 import { getObjects, isObject, type Json } from '../../providers/json-fields.ts'
 import { responsesFormat } from '../../providers/reasoning-details.ts'
+import { findFailure } from '../../providers/response-failure.ts'
 import { parseServiceTier, parseUsage, type TokenUsage } from '../../providers/usage.ts'
+import { findUsage, mergeUsage } from '../../providers/usage-counts.ts'
 import { toBoundedText } from '../../lib/valid-text.ts'
 import { TokenCounter } from '../request/token-estimate.ts'
 
@@ -17,7 +20,8 @@ export interface ChunkFacts {
   readonly hasUsage: boolean
   /** `choices` is empty: the chunk has only the usage, or fields of the provider's own. */
   readonly isBare: boolean
-  readonly error: unknown
+  /** The body of the error that it reports; `null`: none. */
+  readonly error: Json | null
 }
 
 export const emptyFacts: ChunkFacts = {
@@ -25,7 +29,7 @@ export const emptyFacts: ChunkFacts = {
   hasFinish: false,
   hasUsage: false,
   isBare: false,
-  error: undefined,
+  error: null,
 }
 
 export const textFacts: ChunkFacts = { ...emptyFacts, hasContent: true }
@@ -108,8 +112,13 @@ const noCalls: readonly ToolCall[] = []
 
 export class UsageMeter {
   readonly #counts: OutputCounts = { all: new TokenCounter(), reasoning: new TokenCounter() }
-  /** The last usage that the provider reported. */
+  readonly #provider: string
+  /** What the provider has reported of its usage so far. */
+  #reported: Json | undefined
+  /** The usage by all that the provider has reported of it. */
   usage: TokenUsage | null = null
+  /** The provider has reported the usage of a response that it marks as failed: it is complete all the same. */
+  hasFailedWithUsage = false
   /** The calls of web searches that are seen; at least 1 if pages are cited, which may be all that shows a search. */
   searches = 0
   #calls = noCalls
@@ -117,10 +126,17 @@ export class UsageMeter {
   toolCalls: readonly string[] = []
   /** The service tier that the response names, `default` if it is the default one. */
   tier: string | null = null
-  /** The upstream's finish reason. */
+  /** The upstream's finish reason; of several results, one that is unknown. */
   finishReason: string | null = null
+  /** The finish reason is none that its provider documents. */
+  isFinishUnknown = false
   /** The fields that all chunks of the response share: id, created, model. */
   identity: Readonly<Record<string, unknown>> | null = null
+
+  /** `provider`: its name, by which finish reasons are read. */
+  constructor(provider = '') {
+    this.#provider = provider
+  }
 
   /** Output tokens so far, by the estimate rule. */
   get tokens(): number {
@@ -140,37 +156,48 @@ export class UsageMeter {
   /** Reads a chunk, or a complete response, whose choices have a `message` instead of a `delta`. */
   read(chunk: unknown): ChunkFacts {
     if (!isObject(chunk)) return emptyFacts
-    const { choices, usage, service_tier: tier } = chunk
+    const { choices, service_tier: tier } = chunk
+    const hasUsage = this.#readUsage(findUsage(chunk))
+    const failure = findFailure(this.#provider, chunk)
+    if (failure) {
+      this.hasFailedWithUsage = hasUsage
+      return { ...emptyFacts, hasUsage, error: failure }
+    }
     this.identity ??= { id: chunk['id'], created: chunk['created'], model: chunk['model'] }
     let hasContent = false
     let hasFinish = false
-    if (Array.isArray(choices)) {
-      for (const choice of choices) {
-        if (!isObject(choice)) continue
-        const written = choice['delta'] ?? choice['message'] ?? choice['text']
-        if (written !== undefined && countOutput(this.#counts, written, 'text')) hasContent = true
-        if (isObject(written)) {
-          this.#countSearches(written)
-          if (this.#countEncrypted(written)) hasContent = true
-        }
-        const finishReason = choice['finish_reason']
-        if (typeof finishReason === 'string' && finishReason !== '') {
-          this.finishReason = toBoundedText(finishReason, maxFinishReasonLength)
-          hasFinish = true
-        }
-      }
+    for (const choice of getObjects(chunk, 'choices')) {
+      if (this.#readWritten(choice['delta'] ?? choice['message'] ?? choice['text'])) hasContent = true
+      if (this.#readFinish(choice['finish_reason'])) hasFinish = true
     }
-    const found = usage === undefined || usage === null ? null : parseUsage(usage)
-    if (found) this.usage = found
     if (typeof tier === 'string') this.tier = parseServiceTier(tier) ?? 'default'
     if (listsPages(chunk)) this.searches ||= 1
-    return {
-      hasContent,
-      hasFinish,
-      hasUsage: found !== null,
-      isBare: Array.isArray(choices) && choices.length === 0,
-      error: choices === undefined || choices === null ? chunk['error'] : undefined,
-    }
+    const isBare = Array.isArray(choices) && choices.length === 0
+    return { hasContent, hasFinish, hasUsage, isBare, error: null }
+  }
+
+  /** A usage that cannot be read replaces nothing. */
+  #readUsage(reported: Json | undefined): boolean {
+    if (!reported || parseUsage(reported) === null) return false
+    this.#reported = mergeUsage(this.#reported, reported)
+    this.usage = parseUsage(this.#reported)
+    return true
+  }
+
+  #readWritten(written: unknown): boolean {
+    if (written === undefined) return false
+    const hasText = countOutput(this.#counts, written, 'text')
+    if (!isObject(written)) return hasText
+    this.#countSearches(written)
+    return this.#countEncrypted(written) || hasText
+  }
+
+  #readFinish(reason: unknown): boolean {
+    if (typeof reason !== 'string' || reason === '') return false
+    const isUnknown = finishClassOf(this.#provider, reason) === null
+    if (isUnknown || !this.isFinishUnknown) this.finishReason = toBoundedText(reason, maxFinishReasonLength)
+    this.isFinishUnknown ||= isUnknown
+    return true
   }
 
   /** As `read`, for a chunk that differs from an earlier one only in the one text of its delta, in this field. */

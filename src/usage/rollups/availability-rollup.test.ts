@@ -12,7 +12,8 @@ const minuteMs = 60_000
 const dayMs = 86_400_000
 const outcomes = [
   { fields: {}, counts: [1, 0, 0] },
-  { fields: { outcome: 'truncated' }, counts: [0, 1, 0] },
+  { fields: { outcome: 'truncated', error_code: 'upstream_unavailable' }, counts: [0, 1, 0] },
+  { fields: { outcome: 'truncated', finish: 'tired' }, counts: [0, 0, 1] },
   { fields: { outcome: 'failed', http_status: 503 }, counts: [0, 1, 0] },
   { fields: { outcome: 'failed', http_status: 429 }, counts: [0, 1, 0] },
   { fields: { outcome: 'failed', http_status: 404 }, counts: [0, 1, 0] },
@@ -94,7 +95,12 @@ describe('availability roll-up', () => {
     )
     addModel(connection, 'old')
     for (let index = 0; index < 10; index += 1) {
-      insertRow(connection, index, { model: 'old', at: index, outcome: index % 5 === 0 ? 'truncated' : 'ok' })
+      insertRow(connection, index, {
+        model: 'old',
+        at: index,
+        outcome: index % 5 === 0 ? 'failed' : 'ok',
+        http_status: 503,
+      })
     }
     const cursor = `insert into cursors (name, position) values ('usage_hourly', 6)`
     connection.run({ sql: cursor, parameters: [] })

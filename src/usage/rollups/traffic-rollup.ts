@@ -51,7 +51,10 @@ on conflict (account_id, day, model, measure, bucket) do update set
   requests = latency_daily.requests + excluded.requests`
 
 /** The error of the last upstream attempt, if there was one; otherwise our own error code. */
-const causeSql = `coalesce(fault, case when outcome = 'truncated' then 'truncated' else error_code end, outcome)`
+const causeSql = `coalesce(fault, case
+  when outcome = 'truncated' and error_code is null then 'unknown_finish'
+  when outcome = 'truncated' then 'truncated'
+  else error_code end, outcome)`
 
 const failuresSql = (rows: string): string => `insert into failures_hourly
 select at - at % ${hourMs}, ${causeSql}, coalesce(fault_upstream, upstream_id, ''), ${modelSql}, http_status,

@@ -48,9 +48,9 @@ async function servedOf(account: Account, response: Response): Promise<Served> {
   return { model_served, provider_response_id, fingerprint }
 }
 
-async function notificationsFor(model: string): Promise<Notification[]> {
+async function notificationsFor(model: string, about = 'model_mismatch'): Promise<Notification[]> {
   const { data } = await server.admin<{ data: Notification[] }>('GET', '/notices?audience=operator&limit=200')
-  return data.filter(({ kind, params }) => kind === 'model_mismatch' && params['model'] === model)
+  return data.filter(({ kind, params }) => kind === about && params['model'] === model)
 }
 
 async function mismatchesOf(model: string): Promise<number> {
@@ -144,6 +144,81 @@ describe('Served models', () => {
     const response = await alice.post(chatRequest(dated))
     assert.equal((await servedOf(alice, response)).model_served, 'gpt-4o-2024-08-06')
     assert.equal(await mismatchesOf(dated), 0)
+  })
+
+  test('An unknown finish reason is delivered, charged, notified once, and nobody’s failure', async () => {
+    const usage = { input: 10, output: 5 }
+    const upstream = await server.upstream(respondWith('Hi', usage, { finish: 'tired' }), {
+      provider: 'openai',
+    })
+    const model = await addModel(upstream, 'upstream-model')
+    for (const stream of [false, true, false, true]) {
+      const response = await alice.post(chatRequest(model, { stream }))
+      assert.equal(response.status, 200)
+      assert.match(await response.text(), /"finish_reason":"tired"/)
+      const record = await waitForRecord(alice, response)
+      const { outcome, finish, completion_tokens: output, usage_source: source, attempts } = record
+      assert.deepEqual([outcome, finish, output, source], ['truncated', 'tired', 5, 'provider'])
+      assert.deepEqual(
+        attempts.map((attempt) => attempt.outcome),
+        ['ok'],
+      )
+    }
+    const found = await eventually('the notification', async () => {
+      const notifications = await notificationsFor(model, 'unknown_finish')
+      return notifications.length > 0 ? notifications : undefined
+    })
+    assert.deepEqual(
+      found.map(({ params }) => params),
+      [{ model, upstream: upstream.name, reason: 'tired' }],
+    )
+    const health = await server.admin<{ data: { upstream: string; state: string }[] }>(
+      'GET',
+      '/upstreams/health',
+    )
+    assert.ok(health.data.every(({ state }) => state === 'closed'))
+  })
+
+  test('A response in another form than asked for is converted, and its row says so', async () => {
+    const stream = respondWith('Hi')
+    const withFlag =
+      (isStream: boolean): Script =>
+      (exchange) => {
+        const { request } = exchange
+        const json = { ...request.json, stream: isStream, stream_options: { include_usage: true } }
+        return stream({ ...exchange, request: { ...request, json } })
+      }
+    const upstream = await server.upstream(stream)
+    const model = await addModel(upstream, 'upstream-model')
+    for (const [asked, script, form] of [
+      [false, withFlag(true), 'stream'],
+      [true, withFlag(false), 'json'],
+      [true, withHeader(withFlag(true), 'content-type', 'application/json'), undefined],
+    ] as const) {
+      upstream.next(script)
+      const response = await alice.post(chatRequest(model, { stream: asked }))
+      assert.equal(response.status, 200)
+      const text = await response.text()
+      assert.equal(text.endsWith('data: [DONE]\n\n'), asked)
+      const { request_id: id, outcome } = await waitForRecord(alice, response)
+      const { data } = await server.admin<{ data: { attempts: object[] }[] }>(
+        'GET',
+        `/requests?request_id=${id}`,
+      )
+      const [attempt] = data[0]?.attempts ?? []
+      assert.deepEqual([outcome, attempt && Reflect.get(attempt, 'responded_with')], ['ok', form])
+    }
+    for (const body of [{ choices: [] }, { choices: [{ message: null, finish_reason: 'stop' }] }]) {
+      upstream.next(respondWithJson(200, { ...body, usage: { prompt_tokens: 10, completion_tokens: 5 } }))
+      assert.equal((await alice.post(chatRequest(model))).status, 503)
+    }
+    upstream.next((exchange) => {
+      exchange.head(200, { 'content-type': 'application/json' })
+      const choices = [{ index: 0, message: { role: 'assistant', content: 'Hi' }, finish_reason: 'stop' }]
+      return exchange.write(`\ufeff${JSON.stringify({ choices })}`).then(() => exchange.end())
+    })
+    const marked = await alice.post(chatRequest(model))
+    assert.deepEqual([marked.status, (await marked.text()).startsWith('{')], [200, true])
   })
 
   test('Customer – sees the id, and the model only if the response named it', async () => {

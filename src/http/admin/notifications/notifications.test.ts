@@ -89,6 +89,7 @@ describe('notifications in the admin API', () => {
       payment: [],
       model_mismatch: [],
       maximum_exceeded: [],
+      unknown_finish: [],
     })
     assert.deepEqual((await adminServer.call('GET', '/notice-preferences')).body, operators.body)
     assert.deepEqual(((await adminServer.call('GET', path)).body as { balance: string[] }).balance, [])

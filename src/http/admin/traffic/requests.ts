@@ -41,6 +41,10 @@ const attempt = z.object({
     description:
       "The caller's response has the upstream's name for the model, which is not the one they sent.",
   }),
+  responded_with: z.enum(['stream', 'json']).optional().meta({
+    description:
+      'The upstream sent a stream where none was asked for, or JSON where a stream was; the caller got what they asked for.',
+  }),
   error: z.string().optional().meta({
     description:
       "Why the attempt failed: the upstream's message, at most 300 characters without secrets. Only its error code and the field if it rejects the request as invalid; absent if the message repeats the request.",
