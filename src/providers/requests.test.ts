@@ -233,3 +233,38 @@ describe('requests by provider', () => {
     assert.deepEqual(headers.at(-1), ['api-key', 'a-secret-key'])
   })
 })
+
+describe('Chat requests', () => {
+  const user = { role: 'user', content: 'Hi' }
+  const rejected = (name: string, json: object, param: string, message: RegExp): void =>
+    assert.throws(() => bodyFor(name, { messages: [user], ...json }), { param, message }, name)
+
+  test('Log probabilities that a provider cannot return are rejected by name', () => {
+    for (const name of ['anthropic', 'gemini', 'bedrock', 'cohere']) {
+      rejected(name, { logprobs: true }, 'logprobs', /not supported/)
+      rejected(name, { top_logprobs: 2 }, 'top_logprobs', /not supported/)
+      assert.ok(bodyFor(name, { messages: [user], logprobs: false }))
+    }
+  })
+
+  test('A tool in the form of the Responses API is rejected with the reason', () => {
+    const tools = [{ type: 'function', name: 'place', parameters: schema }]
+    rejected('anthropic', { tools }, 'tools[0].function', /POST \/v1\/responses/)
+    rejected('anthropic', { tools: [{ type: 'web' }] }, 'tools[0].type', /must be "function"/)
+  })
+
+  test('A data URL in capitals is data', () => {
+    const image = { type: 'image_url', image_url: { url: pixel.replace('data:image', 'DATA:Image') } }
+    const content = [{ type: 'text', text: 'What is this?' }, image]
+    for (const name of ['anthropic', 'gemini', 'bedrock'])
+      assert.match(JSON.stringify(bodyFor(name, { messages: [{ role: 'user', content }] })), /"iVBORw0KGgo="/)
+  })
+
+  test('A failed result of a tool is marked where the provider has a field for it', () => {
+    const call = { id: 'call_a', type: 'function', function: { name: 'place', arguments: '{}' } }
+    const result = { role: 'tool', tool_call_id: 'call_a', content: 'Error: no', is_error: true }
+    const messages = [user, { role: 'assistant', content: null, tool_calls: [call] }, result]
+    assert.match(JSON.stringify(bodyFor('bedrock', { messages })), /"status":"error"/)
+    assert.match(JSON.stringify(bodyFor('anthropic', { messages })), /"is_error":true/)
+  })
+})

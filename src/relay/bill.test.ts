@@ -46,6 +46,16 @@ describe('billFromUsage', () => {
       assert.equal(parseUsage({ ...counts, ...usage })?.searches, searches, JSON.stringify(usage))
   })
 
+  test('An input of zero next to output is estimated', () => {
+    const request = served({})
+    const claim = { usage: parseUsage({ prompt_tokens: 0, completion_tokens: 5 }), tokens: 3, searches: 0 }
+    const { usage, cause } = billFromUsage(
+      { ...claim, tier: null, toolCalls: [], finishReason: null },
+      request,
+    )
+    assert.deepEqual([usage.input, usage.output, cause], [request.request.inputTokens(), 5, 'estimate'])
+  })
+
   test('output – is charged up to the asked maximum of all results', () => {
     assert.equal(outputOf({ completion_tokens: 99_999 }, served({ max_tokens: 10 })), 10)
     assert.equal(outputOf({ completion_tokens: 99_999 }, served({ max_completion_tokens: 10, n: 3 })), 30)

@@ -45,9 +45,10 @@ function relay(name: string, caller: Caller, read: (stream: UpstreamStream) => v
   stream.attach({
     onChunk: (bytes) => void (bytes && sent.push(Buffer.from(bytes))),
     onComplete: () => (end = 'complete'),
+    onCut: () => (end = 'cut'),
     onError: ({ kind, message }) => (end = `${kind}: ${message}`),
   })
-  const conclusion = { isOutOfCredit: false, paidTokens: Infinity, loweredMaximum: null, charge: 0n }
+  const conclusion = { cutBy: null, paidTokens: Infinity, loweredMaximum: null, charge: 0n }
   if (end === 'complete')
     sent.push(...stream.encoder.finalEvents({ ...conclusion, usage: stream.meter.usage ?? noUsage }))
   return { end, wasCommitted, meter: stream.meter, text: Buffer.concat(sent).toString() }

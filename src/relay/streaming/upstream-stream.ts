@@ -3,7 +3,6 @@
  * upstream may still take over. The first one commits the stream: from then on its events go to the caller. Events that
  * pass through may commit it earlier (`StreamEncoder.hasStarted`).
  */
-import type { Json } from '../../providers/json-fields.ts'
 import { billingLimitsOf } from '../../providers/billing-limits.ts'
 import { parseBoundedJson } from '../../lib/json/bounded-json.ts'
 import { encodeSseEvent, SseParser, SseEventTooLargeError } from '../../lib/sse/sse-parser.ts'
@@ -82,7 +81,6 @@ export class UpstreamStream {
   readonly #credential: string
   readonly #listener: StreamListener
   readonly #maxPendingBytes: number
-  readonly #call: AttemptCall
   /** It is cut after this many output tokens. */
   #maxTokens: number
   /** Whether `#maxTokens` includes what an honest stream may have in addition. */
@@ -106,7 +104,6 @@ export class UpstreamStream {
     this.#call = call
     this.meter = new UsageMeter(call.provider.name)
     this.encoder = call.body.streamEncoder(this.meter, call)
-    this.#call = call
     this.#maxTokens = this.isCollected ? Infinity : (call.maxStreamTokens ?? Infinity)
     this.#isPassthrough = call.body.isPassthrough
     this.#returnedModel = call.returnedModel ?? null

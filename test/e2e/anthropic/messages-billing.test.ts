@@ -187,8 +187,8 @@ describe('Messages API billing', () => {
 
   test('Web searches of Anthropic – cost their fee each, streaming or not, in either format', async () => {
     const searches = { server_tool_use: { web_search_requests: 3, web_fetch_requests: 1 } }
-    const uncached = { cache_creation_input_tokens: 0, cache_read_input_tokens: 0 }
-    const usage = { input_tokens: 10, ...uncached, output_tokens: 6, ...searches }
+    const cached = { cache_creation_input_tokens: 0, cache_read_input_tokens: 8 }
+    const usage = { input_tokens: 12, ...cached, output_tokens: 6, ...searches }
     const message = respondWithMessage(['Hi'], { usage })
     const searching = await server.upstream(
       (exchange) =>
@@ -210,9 +210,9 @@ describe('Messages API billing', () => {
     const account = await server.account({ balance: '¥10' })
     const tool = { type: 'web_search_20250305', name: 'web_search', max_uses: 3 }
     for (const [fields, cost, isClamped] of [
-      [{ tools: [tool] }, '0.210068', false],
-      [{ tools: [{ ...tool, max_uses: 2 }] }, '0.140068', true],
-      [{}, '0.000068', true],
+      [{ tools: [tool] }, '0.210088', false],
+      [{ tools: [{ ...tool, max_uses: 2 }] }, '0.140088', true],
+      [{}, '0.000088', true],
     ] as const) {
       for (const stream of [false, true]) {
         const response = await postMessages(account, messagesRequest('searching', { stream, ...fields }))
@@ -229,7 +229,7 @@ describe('Messages API billing', () => {
         const response = await account.post(chatRequest(model, fields))
         assert.match(await response.text(), /"server_tool_use":\{"web_search_requests":3/)
         const record = await waitForRecord(account, response)
-        assert.deepEqual([record.cost, record.usage_clamped], ['0.000068', true])
+        assert.deepEqual([record.cost, record.usage_clamped], ['0.000088', true])
       }
     }
   })

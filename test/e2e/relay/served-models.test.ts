@@ -164,10 +164,10 @@ describe('Served models', () => {
         ['ok'],
       )
     }
-    const found = await eventually('the notification', async () => {
+    const found = await waitUntil(async () => {
       const notifications = await notificationsFor(model, 'unknown_finish')
       return notifications.length > 0 ? notifications : undefined
-    })
+    }, 'the notification')
     assert.deepEqual(
       found.map(({ params }) => params),
       [{ model, upstream: upstream.name, reason: 'tired' }],
