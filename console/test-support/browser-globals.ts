@@ -8,7 +8,7 @@ export const browser: Window = new Window({
   url: 'http://127.0.0.1/console/',
   width: 1440,
   height: 900,
-  settings: { disableCSSFileLoading: true, disableJavaScriptFileLoading: true },
+  settings: { disableJavaScriptFileLoading: true },
 })
 
 /** Of Node.js, but those of the window belong to its page. */

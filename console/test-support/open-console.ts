@@ -21,8 +21,10 @@ const [{ Console }, { createConsoleRouter }, { queryClient }, { loadMessages }] 
 ])
 
 // A library names an element in a warning; printed with all that hangs on it, one fills the memory.
-console.warn = (...parts: readonly unknown[]) =>
-  process.stderr.write(`${parts.filter((part) => typeof part === 'string').join(' ')}\n`)
+Object.assign(console, {
+  warn: (...parts: readonly unknown[]) =>
+    process.stderr.write(`${parts.filter((part) => typeof part === 'string').join(' ')}\n`),
+})
 
 /** For every wait of a test; long enough for a slow and busy machine. */
 const timeoutMs = 60_000
