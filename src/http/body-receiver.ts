@@ -173,14 +173,17 @@ export async function readIncoming(
 
 /** Reads the whole body of a `Request`. Throws like `readIncoming`. */
 export async function readRequest(
-  { headers, body }: Request,
+  request: Request,
   budget: BodyBudget,
   options: Pick<BodyOptions, 'owner' | 'maxBytes'>,
 ): Promise<Buffer> {
+  const { headers } = request
   const length = headers.get('content-length')
   const contentLength = length === null ? null : Number(length)
   const contentEncoding = headers.get('content-encoding') ?? undefined
   const receiver = new BodyReceiver(budget, { ...options, contentLength, contentEncoding })
+  // Not looked at before, because a body that was opened and not read is not discarded after the response.
+  const { body } = request
   if (contentLength === 0 || body === null) return receiver.finish()
   const late = Promise.withResolvers<never>()
   const stopWatching = watchDeadline(receiver, () => late.reject(bodyTimeoutError()))

@@ -18,8 +18,9 @@ export interface BodyOwner {
  */
 export async function receiveBody(c: Context, budget: BodyBudget, from: BodyOwner): Promise<Disposable> {
   const { raw } = c.req
-  if (raw.body === null) return { [Symbol.dispose]() {} }
   const { url, method } = raw
+  // Its body is not looked at: one that is opened and not read is not discarded after the response.
+  if (method === 'GET' || method === 'HEAD') return { [Symbol.dispose]() {} }
   const body = await readRequest(raw, budget, from)
   const headers = new Headers(raw.headers)
   headers.delete('content-encoding')

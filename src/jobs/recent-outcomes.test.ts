@@ -21,7 +21,9 @@ describe('availability', () => {
       createRequestRow(`req_${index}`, {
         at: now - 20_000 + index,
         model: index < 20 ? 'm' : 'unknown',
-        outcome: index % 4 === 0 ? 'truncated' : 'ok',
+        ...(index % 4 === 0
+          ? { outcome: 'truncated', error_code: 'upstream_unavailable' }
+          : { outcome: 'ok' }),
       }),
     )
     // One ended long ago, one started long ago.

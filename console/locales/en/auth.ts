@@ -111,6 +111,7 @@ export const auth = {
     link_invalid: 'This link is invalid or has expired. Request a new one.',
     invalid_api_key: 'Missing or invalid API key.',
     session_required: 'You are not signed in.',
+    context_length_exceeded: 'The prompt is longer than the context of this model.',
     insufficient_quota: 'Insufficient balance for this request. Add funds and try again.',
     spend_cap_exceeded: 'A spend cap has been reached.',
     password_refused: 'This password is not allowed. Choose a different one.',

@@ -103,6 +103,7 @@ export const auth: typeof english = {
     link_invalid: '链接无效或已过期，请重新获取。',
     invalid_api_key: 'API 密钥缺失或无效。',
     session_required: '请先登录。',
+    context_length_exceeded: '请求内容超出该模型的上下文长度。',
     insufficient_quota: '余额不足，请充值后重试。',
     spend_cap_exceeded: '已达到消费上限。',
     password_refused: '该密码不可用，请换一个（至少 10 个字符，且不能是常见密码）。',

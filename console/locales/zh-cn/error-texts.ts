@@ -233,6 +233,7 @@ const messages: [...Texts] = [
     /^This `?idempotency_key`? was already used with a different amount\.$/,
     '该操作已提交过，但金额不同，请刷新后重试。',
   ],
+  [/^The file system of BACKUP_DIR does not respond\.$/, '备份目录所在的文件系统没有响应。'],
   [/^Another backup is being made or checked\. .*$/, '另一个备份正在创建或校验，请等待完成。'],
   [
     /^Specify a model of the upstream: no model has a route to it\.$/,

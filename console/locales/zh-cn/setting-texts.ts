@@ -2,6 +2,16 @@
 
 /** By environment variable. */
 export const settingDocs: Readonly<Record<string, string>> = {
+  RESPONSE_ITEMS_TTL:
+    'Responses API 响应内容项自最后一次使用起的加密保留时间，供以 id 引用（`item_reference`）而不重新发送的客户端使用；每个账户最多 32 MiB。带有 `store: false` 的请求不保留任何内容。`0s` 表示不保留。',
+  CONFIRM_ABOVE:
+    '管理员在控制台充值、扣款或创建总额超过此金额的兑换码前，需再次验证密码或通行密钥。以平台币种计。',
+  WRITES_PER_MINUTE:
+    '一个账户的控制台会话每分钟最多可做的更改次数，所有节点合计。管理员和管理接口不受此限制。',
+  BODY_TIMEOUT: '请求体须在此时间加上每 16 KiB 一秒之内到达，且停顿不得超过此时间的两倍，否则返回 400。',
+  OPEN_ORDERS: '一个账户的用户最多可有多少个未支付订单。管理员、管理接口和自动充值的订单不计入。',
+  ORDERS_PER_HOUR:
+    '一个账户的用户每小时用同一支付方式最多可创建多少个订单，已结束的也计入。管理员、管理接口和自动充值的订单不计入。',
   HOST: '监听地址。`0.0.0.0` 或 `::` 表示所有网卡。',
   PORT: '监听端口。',
   TLS_CERT_FILE: 'TLS 证书及证书链（PEM）。与私钥一起设置后，端口提供 HTTPS。文件变化时自动重新加载。',

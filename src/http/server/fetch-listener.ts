@@ -28,7 +28,10 @@ export function fetchListener(
   const listener = getRequestListener(
     async (request, { incoming }) => {
       requireValidTarget(incoming.url ?? '')
-      return handler(request, incoming.socket.remoteAddress)
+      const response = await handler(request, incoming.socket.remoteAddress)
+      // The rest of a body that is read no further is in the way of the next request.
+      if (request.bodyUsed && !incoming.complete) response.headers.set('connection', 'close')
+      return response
     },
     {
       overrideGlobalObjects: false,

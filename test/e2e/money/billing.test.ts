@@ -27,7 +27,7 @@ const modes = [true, false]
 /** Reported usage and what is charged: input, output, and the source. "Say hello." is 3 tokens; 20 words of 71 characters are 18. */
 const usageCases: [name: string, usage: Usage, charged: [number, number, string]][] = [
   ['of zero – costs nothing', { input: 0, output: 0 }, [0, 0, 'provider']],
-  ['with zero input – costs its output', { input: 0, output: 7 }, [0, 7, 'provider']],
+  ['with zero input and an output – has its input estimated', { input: 0, output: 7 }, [3, 7, 'estimate']],
   ['that is absent – is estimated', 'absent', [3, 18, 'estimate']],
   ['of null – is estimated', null, [3, 18, 'estimate']],
   [
@@ -36,8 +36,13 @@ const usageCases: [name: string, usage: Usage, charged: [number, number, string]
     [3, 18, 'estimate'],
   ],
   [
-    'with only some numbers – is estimated',
+    'with numbers as text – is read',
     { raw: { prompt_tokens: '10', completion_tokens: 5, total_tokens: 15 } },
+    [10, 5, 'provider'],
+  ],
+  [
+    'with only some numbers – is estimated',
+    { raw: { prompt_tokens: 'ten', completion_tokens: 5, total_tokens: 15 } },
     [3, 18, 'estimate'],
   ],
   [

@@ -17,6 +17,7 @@ const body = chatRequest('m', { max_tokens: 10 })
 type Case = [claim: Record<string, unknown>, input: number | 'bound', output: number]
 const cases: Case[] = [
   [{ prompt_tokens: 99_999, completion_tokens: 99_999 }, 'bound', 10],
+  [{ prompt_tokens: '99999', completion_tokens: '99999' }, 'bound', 10],
   [{ prompt_tokens: 10, completion_tokens: 1e308 }, 10, 10],
   [
     {
@@ -35,7 +36,6 @@ const cases: Case[] = [
 /** Not readable: the relay's own estimate is charged, at most the asked maximum at which the upstream says it ended. */
 const unreadable: Record<string, unknown>[] = [
   { prompt_tokens: -5, completion_tokens: 99_999 },
-  { prompt_tokens: '99999', completion_tokens: '99999' },
   { prompt_tokens: null, completion_tokens: 'NaN', total_tokens: 1e6 },
 ]
 

@@ -34,7 +34,12 @@ const providers: readonly ScriptedProvider[] = [
 ]
 const forwarder = await NoticeForwarder.start()
 const server = await sharedTestServer({
-  env: { ...settingsOf(providers), PUBLIC_URL: forwarder.url, LOG_LEVEL: 'debug' },
+  env: {
+    ...settingsOf(providers),
+    PUBLIC_URL: forwarder.url,
+    LOG_LEVEL: 'debug',
+    TRUST_PROXY: '127.0.0.1',
+  },
 })
 forwarder.target = () => server.url
 after(() => Promise.all([...providers, forwarder].map((each) => each[Symbol.asyncDispose]())))
@@ -141,7 +146,9 @@ for (const provider of providers) {
       const order = await steps.order(provider, account)
       provider.pay(order.id)
       const forged = Array.from({ length: 30 }, () => provider.notice(order.id, 'wrong-key'))
-      const accepted = await Promise.all(forged.map((notice) => steps.deliver(provider, notice)))
+      const accepted = await Promise.all(
+        forged.map((notice) => steps.deliverFrom('203.0.113.7', provider, notice)),
+      )
       assert.ok(!accepted.includes(true))
       assert.ok(await steps.notify(provider, order))
       assert.equal(await account.balance(), '10')

@@ -45,6 +45,11 @@ export class PaymentSteps {
     return status < 300
   }
 
+  /** Delivers it from another network than the provider's; the relay must trust its loopback as a proxy. */
+  deliverFrom(address: string, provider: ScriptedProvider, notice: ScriptedNotice): Promise<boolean> {
+    return this.deliver(provider, { ...notice, headers: { ...notice.headers, 'x-forwarded-for': address } })
+  }
+
   /** An order that is paid and credited. */
   async paidOrder(provider: ScriptedProvider, account: Account): Promise<PaymentOrder> {
     const order = await this.order(provider, account)

@@ -61,7 +61,9 @@ export function formatSeconds(ms: number): string {
 /** What the test threw: the wrapper that node:test puts around it only says that a test failed. */
 function formatFailure(error: Error): string {
   const thrown = error.cause ?? error
-  const text = thrown instanceof Error ? (thrown.stack ?? thrown.message) : inspect(thrown)
+  const cause =
+    thrown instanceof Error && thrown.cause !== undefined ? `\ncaused by ${inspect(thrown.cause)}` : ''
+  const text = (thrown instanceof Error ? (thrown.stack ?? thrown.message) : inspect(thrown)) + cause
   const lines = text.split('\n').filter((line) => !/^ +at .*node:(internal|async_hooks)/.test(line))
   return lines.map((line) => `      ${line}`).join('\n')
 }
