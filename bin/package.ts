@@ -120,7 +120,10 @@ async function stagePackage(stage: string): Promise<void> {
   await buildConsole(join(stage, 'console/dist'))
   // Vite's list of chunks, which only a test reads, and which names the folder of the dependencies.
   for (const suffix of ['', '.gz', '.br']) rmSync(join(stage, `console/dist/manifest.json${suffix}`))
-  execFileSync(process.execPath, ['bin/write-sbom.js', join(stage, 'sbom')], { cwd: root, stdio: 'pipe' })
+  execFileSync(process.execPath, ['bin/write-sbom.js', join(stage, 'sbom'), '--relay'], {
+    cwd: root,
+    stdio: 'pipe',
+  })
 }
 
 async function buildNpmPackage(output: string, folder: string): Promise<string> {

@@ -1,6 +1,6 @@
 // Writes sluice.cdx.json, a CycloneDX list of all packages in package-lock.json, and licenses.txt, their licences with the
 // texts, to sbom/ or the folder given. Fails on a licence that is not listed here, so that a dependency cannot bring one
-// unnoticed. The same packages give the same files.
+// unnoticed. The same packages give the same files. `--relay`: only what the relay runs with, for its packages.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -30,6 +30,7 @@ const licensesByFile = new Map([['png-js 2.0.0', 'MIT']])
 /**
  * @typedef {{ id?: string, name?: string }} License
  * @typedef {object} Component
+ * @property {string} bom-ref
  * @property {string} name
  * @property {string} version
  * @property {Array<{ name: string, value: string }>} properties
@@ -47,7 +48,8 @@ const font = {
 }
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const output = process.argv[2] ?? join(root, 'sbom')
+const isOfRelay = process.argv.includes('--relay')
+const output = process.argv.slice(2).find((each) => each !== '--relay') ?? join(root, 'sbom')
 
 /** @returns {unknown} */
 function parse(/** @type {string} */ text) {
@@ -86,20 +88,31 @@ function licenseText(/** @type {Component} */ { name, version }) {
     : null
 }
 
-const text = execFileSync('npm', ['sbom', '--package-lock-only', '--sbom-format=cyclonedx'], {
-  cwd: root,
-  encoding: 'utf8',
-  maxBuffer: 1 << 26,
-})
+// All packages, whatever NODE_ENV says: npm would leave out those that a package for development needs, too.
+const text = execFileSync(
+  'npm',
+  ['sbom', '--package-lock-only', '--sbom-format=cyclonedx', '--include=dev'],
+  {
+    cwd: root,
+    encoding: 'utf8',
+    maxBuffer: 1 << 26,
+  },
+)
 const sbom =
-  /** @type {{ components: Component[], serialNumber?: string, metadata: { timestamp?: string, component: { name: string } } }} */ (
+  /** @type {{ components: Component[], dependencies: Array<{ ref: string, dependsOn?: string[] }>, serialNumber?: string, metadata: { timestamp?: string, component: { name: string } } }} */ (
     parse(text)
   )
 // npm names the project after its folder, and adds a random number and the time.
 sbom.metadata.component.name = 'sluice'
 delete sbom.serialNumber
 delete sbom.metadata.timestamp
-const { components } = sbom
+const components = sbom.components.filter((each) => !isOfRelay || !isForDevelopment(each))
+const omitted = new Set(
+  sbom.components.filter((each) => !components.includes(each)).map((each) => each['bom-ref']),
+)
+sbom.dependencies = sbom.dependencies
+  .filter(({ ref }) => !omitted.has(ref))
+  .map(({ ref, dependsOn = [] }) => ({ ref, dependsOn: dependsOn.filter((each) => !omitted.has(each)) }))
 components.sort((a, b) => (a.name < b.name ? -1 : 1))
 for (const each of components) {
   const id = licensesByFile.get(`${each.name} ${each.version}`)

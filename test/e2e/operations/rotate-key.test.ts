@@ -95,6 +95,8 @@ async function sealEverything(server: TestServer, env: Record<string, string>): 
   })
 }
 
+const bytesColumns = new Set(['kept_answers.answer', 'response_items.item'])
+
 /** All sealed values, by column, with their beginnings: of texts 12 characters, of bytes 12 bytes. */
 async function findSealedValues(db: Db): Promise<Map<string, Set<string>>> {
   const found = new Map<string, Set<string>>()
@@ -106,7 +108,7 @@ async function findSealedValues(db: Db): Promise<Map<string, Set<string>>> {
       if (table === 'settings' && String(row['name']).startsWith('data_key')) continue
       for (const [column, value] of Object.entries(row)) {
         const name = `${table}.${column}`
-        const isResponse = name === 'kept_answers.answer' && value instanceof Uint8Array
+        const isResponse = bytesColumns.has(name) && value instanceof Uint8Array
         const text = isResponse ? Buffer.from(value).toString('latin1') : value
         if (typeof text !== 'string' || !(isResponse || /^s\d\./.test(text))) continue
         found.set(name, (found.get(name) ?? new Set()).add(text.slice(0, 12)))
@@ -152,6 +154,8 @@ describe('sluice rotate-key', () => {
     const relay = await startPopulated(t, before)
     const { server, account, send } = relay
     const stored = await send('before')
+    const response = await account.post({ model: 'm', input: 'Hi' }, { path: '/v1/responses' })
+    assert.equal(response.status, 200, await response.text())
     await sealEverything(server, before)
     await server.restart(before)
     assert.match(
