@@ -82,6 +82,8 @@ describe('Operations in a browser', () => {
     await goToPage(page, 'Backups')
     await page.getByRole('heading', { name: 'No backups yet' }).waitFor()
     await page.getByRole('button', { name: 'Back up now' }).click()
+    await page.getByRole('textbox', { name: 'Password' }).fill(operatorPassword)
+    await page.getByRole('button', { name: 'Continue' }).click()
     const row = findRow(page, 'Backups', 'backup-')
     await row.getByText('Verified', { exact: true }).waitFor(longTimeout)
     const { checked_at: createdAt } = await readBackup()
