@@ -29,7 +29,9 @@ describe('Status page', () => {
       const listIncidents = async (): Promise<Incident[]> =>
         (await server.admin<{ data: Incident[] }>('GET', '/incidents')).data
       await postgres.stop()
-      await waitUntil(async () => (await fetch(`${server.url}/readyz`)).status === 503)
+      // `/readyz` asks the database itself, and so fails earlier.
+      await waitUntil(() => server.log.some((line) => line.includes('admission halted')))
+      assert.equal((await fetch(`${server.url}/readyz`)).status, 503)
       await rejectRequests(account, 10)
       // The page has never been read before.
       await waitUntil(async () => (await readStatus(server.url)).incidents.length > 0)
