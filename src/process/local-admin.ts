@@ -4,18 +4,25 @@ import { AdmissionOutages } from '../health/admission-outage.ts'
 import type { AppContext } from '../http/app-context.ts'
 import { parseCidrs } from '../lib/address-guard.ts'
 import { defaultClientBounds, HttpClient } from '../lib/http-client/http-client.ts'
-import { createLog } from '../lib/log.ts'
+import { createSilentLog } from '../lib/log.ts'
 import { noopCoreListener, type Core } from '../engine/core.ts'
 import { openCore } from './open-core.ts'
 import { ControlHandler } from './workers/control-handler.ts'
+import { AccessTokens } from '../relay/routing/access-token.ts'
 import { fetchModels, testUpstream } from '../relay/upstreams/operator-calls.ts'
 import { version } from '../lib/version.ts'
 
 /** Not part of the admin API: only commands on this machine may rotate the encryption key. */
 const rotationPath = '/api/admin/rotate-key'
 
-export interface LocalAdmin {
+export interface AdminHandler {
   readonly fetch: (request: Request) => Promise<Response>
+  /** Closes its connections to upstreams. */
+  close(): void
+}
+
+export interface LocalAdmin {
+  readonly fetch: AdminHandler['fetch']
   close(): Promise<void>
 }
 
@@ -25,9 +32,10 @@ export function createAdminHandler(
   core: Core,
   control: ControlHandler,
   onInternalError: (error: unknown, requestId: string) => void,
-): (request: Request) => Promise<Response> {
+): AdminHandler {
   const client = new HttpClient({ ...defaultClientBounds, allow: parseCidrs(config.upstreamAllow.join(',')) })
-  const attemptDeps = { client, maxResponseBytes: config.answerLimitBytes, now: Date.now }
+  const accessTokens = new AccessTokens()
+  const attemptDeps = { client, accessTokens, maxResponseBytes: config.answerLimitBytes, now: Date.now }
   const ctx: AppContext = {
     ...control.services,
     config,
@@ -57,10 +65,13 @@ export function createAdminHandler(
   // Loaded with the first request, so that it does not delay the start.
   let app: ReturnType<typeof openApp> | undefined
   let rotation: ReturnType<typeof openRotation> | undefined
-  return async (request) =>
-    new URL(request.url).pathname === rotationPath
-      ? (await (rotation ??= openRotation()))(request)
-      : (await (app ??= openApp())).fetch(request)
+  return {
+    fetch: async (request) =>
+      new URL(request.url).pathname === rotationPath
+        ? (await (rotation ??= openRotation()))(request)
+        : (await (app ??= openApp())).fetch(request),
+    close: () => client.close(),
+  }
 }
 
 /** Opens a data directory that the caller has locked, for one command. */
@@ -72,14 +83,16 @@ export async function openLocalAdmin(config: Config): Promise<LocalAdmin> {
   const control = await ControlHandler.open({
     core,
     config,
-    log: createLog('silent'),
+    log: createSilentLog(),
     workerMetrics: () => Promise.resolve([]),
     isLedgerConsistent: () => true,
     outages: new AdmissionOutages(),
   })
+  const admin = createAdminHandler(config, core, control, onInternalError)
   const close = async (): Promise<void> => {
-    await control.backups.close()
+    admin.close()
+    await control.close()
     await core.close()
   }
-  return { fetch: createAdminHandler(config, core, control, onInternalError), close }
+  return { fetch: admin.fetch, close }
 }

@@ -1,4 +1,5 @@
 /** One request on its way through the relay, and what the relay needs to serve requests. */
+import type { AccessTokens } from './routing/access-token.ts'
 import type { Caller } from '../accounts/directory.ts'
 import type { PricedModel } from '../catalog/catalog.ts'
 import type { IdempotencyClaim } from '../ledger/events.ts'
@@ -53,6 +54,7 @@ export interface RelayContext extends RequestContext {
 /** What a call of an upstream needs. */
 export interface AttemptDeps {
   readonly client: HttpClient
+  readonly accessTokens: AccessTokens
   /** The maximum size of a buffered response, and of an event. */
   readonly maxResponseBytes: number
   /** Milliseconds since the epoch. */

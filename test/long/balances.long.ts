@@ -1,3 +1,4 @@
+// @relay 2 workers
 /** 200 times 500 concurrent requests against a balance for 10 requests. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -12,7 +13,7 @@ import {
 } from '../support/client/parallel-requests.ts'
 import { respondWithin } from '../support/upstream/scripted-responses.ts'
 
-const server = await sharedTestServer({ env: { WORKERS: '2' } })
+const server = await sharedTestServer()
 
 describe('Balances under concurrency', () => {
   test('500 concurrent requests – never overspend a balance for 10 requests, in 200 trials', async () => {

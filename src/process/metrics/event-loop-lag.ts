@@ -4,8 +4,11 @@ import { Gauge, type Registry } from '@prometheus-io/client'
 
 const resolutionMs = 50
 
-/** Registers the 99th percentile since the last scrape, for the thread that calls it. */
-export function registerEventLoopLag(registry: Registry, thread: string): void {
+/**
+ * Registers the 99th percentile since the last scrape, for the thread that calls it. The returned function ends the
+ * measurement.
+ */
+export function registerEventLoopLag(registry: Registry, thread: string): () => void {
   const delays = monitorEventLoopDelay({ resolution: resolutionMs })
   delays.enable()
   const lag = new Gauge({
@@ -20,4 +23,5 @@ export function registerEventLoopLag(registry: Registry, thread: string): void {
       delays.reset()
     },
   })
+  return () => void delays.disable()
 }

@@ -123,11 +123,13 @@ export class NodeMetrics {
   readonly #ioMetrics: () => Promise<object>
   /** The lag is measured between two scrapes. */
   readonly #lag = new Registry()
+  /** Ends the measurement of the lag. */
+  readonly close: () => void
 
   constructor(source: NodeMetricsSource) {
     this.#source = source
     this.#ioMetrics = memoizeFor(ioCacheMs, () => collectIoMetrics(source))
-    registerEventLoopLag(this.#lag, 'main')
+    this.close = registerEventLoopLag(this.#lag, 'main')
   }
 
   /** In the format that `Registry.aggregate` takes. */

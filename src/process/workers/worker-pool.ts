@@ -8,7 +8,7 @@ import { toApiError } from '../../db/store-error.ts'
 import { release } from '../../lib/version.ts'
 import { apiErrors, Channel, ChannelClosedError, type Args } from '../../rpc/channel.ts'
 import type { Config } from '../../config.ts'
-import type { Log } from '../../lib/log.ts'
+import type { Log, LogSink } from '../../lib/log.ts'
 import type { ConfigDelta } from '../../engine/config-cache.ts'
 import type { Core } from '../../engine/core.ts'
 import type { LedgerCalls } from '../../engine/ledger-calls.ts'
@@ -27,6 +27,7 @@ export interface WorkerPoolDeps {
   readonly core: Core
   readonly config: Config
   readonly log: Log
+  readonly logSink: LogSink
   readonly control: ControlHandler
   readonly keyUsage: KeyUsage
   readonly rejections: RejectionRecorder
@@ -108,6 +109,7 @@ export class WorkerPool {
       currency: core.currency,
       dataKeys: core.sealer.keys,
       controlMethods: Object.keys(this.#deps.control.services),
+      writesLog: this.#deps.logSink.descriptor !== undefined,
     }
     const ready = Promise.withResolvers<void>()
     const failure = Promise.withResolvers<never>()
@@ -142,7 +144,7 @@ export class WorkerPool {
   }
 
   #servicesFor(ledger: WorkerLedger, onReady: () => void): MainServices & Record<string, object> {
-    const { core, control } = this.#deps
+    const { core, control, logSink } = this.#deps
     const { authority } = core
     return {
       control: control.services,
@@ -159,6 +161,7 @@ export class WorkerPool {
         addRejectedField: (record) => this.#broadcastRejectedField(record),
         observeMaximum: (seen) => void this.#maximums.observe(seen),
         onReady,
+        log: (lines) => logSink.write(lines),
       },
     }
   }
@@ -260,6 +263,12 @@ export class WorkerPool {
     }, graceMs)
     await Promise.all(workers.map(({ remote }) => remote.drain().catch(ignoreExit)))
     clearTimeout(grace)
-    await Promise.all(workers.map(({ worker }) => worker.terminate()))
+    await this.terminate()
+  }
+
+  /** Ends all workers, with their listeners and connections, at once. */
+  async terminate(): Promise<void> {
+    this.#isClosing = true
+    await Promise.all(Array.from(this.#workers.values(), ({ worker }) => worker.terminate()))
   }
 }

@@ -21,7 +21,6 @@ import {
   upstreamErrorFromConnection,
   upstreamErrorFromException,
 } from './upstream-transport.ts'
-import { getAccessToken, discardAccessToken } from './access-token.ts'
 import { UpstreamStream } from '../streaming/upstream-stream.ts'
 import type { UsageMeter } from '../streaming/usage-meter.ts'
 import { readBufferedResponse, type ReceivedResponse } from './buffered-response.ts'
@@ -108,7 +107,7 @@ export class UpstreamAttempt implements RequestAttempt, ResponseHandler {
       this.#sendRequest()
       return
     }
-    getAccessToken(this.#deps, this.#call).then(
+    this.#deps.accessTokens.get(this.#deps, this.#call).then(
       (token) => this.#sendRequest(token ?? undefined),
       (error: unknown) => this.#fail(upstreamErrorFromException(error)),
     )
@@ -242,7 +241,7 @@ export class UpstreamAttempt implements RequestAttempt, ResponseHandler {
       result.kind === 'error' &&
       result.error.kind === 'credential'
     )
-      discardAccessToken(this.#call)
+      this.#deps.accessTokens.discard(this.#call)
     this.#resolve(result)
   }
 

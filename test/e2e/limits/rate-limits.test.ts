@@ -1,4 +1,5 @@
 // @backend both (also without Redis)
+// @relay 2 workers
 /** Rate limits of accounts and keys: requests, tokens and concurrency, and what responses report. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -10,7 +11,7 @@ import { sendConcurrently, withStatus } from '../../support/client/parallel-requ
 import { respondWithError, respondWith } from '../../support/upstream/scripted-responses.ts'
 import { waitUntil } from '../../support/wait.ts'
 
-const server = await sharedTestServer({ env: { WORKERS: '2' } })
+const server = await sharedTestServer()
 const upstream = await server.upstream(respondWith('Hello!', { input: 10, output: 5 }))
 await server.model('m', { upstreams: [upstream] })
 const body = chatRequest('m', { max_tokens: 10 })

@@ -1,5 +1,6 @@
 // @backend sqlite – migrates between SQLite and PostgreSQL itself
 // @suite all – needs PostgreSQL
+// @relay process – sends signals
 /** Store migrations that are interrupted, or whose nodes return later. */
 
 import assert from 'node:assert/strict'
@@ -12,7 +13,7 @@ import {
 } from '../../../src/db/postgres/postgres.fixture.ts'
 import { startCluster } from '../../support/server/cluster.ts'
 import { CommandLine } from '../../support/server/command-line.ts'
-import { startTestServer } from '../../support/server/test-server.ts'
+import { startServerProcess } from '../../support/server/server-process.ts'
 import { killWhileBlocked, beginSql } from '../../support/server/blocking-session.ts'
 
 interface MigrationResult {
@@ -34,7 +35,7 @@ if (skip === false) {
 
 describe('Interrupted store migration', () => {
   test('Migration killed during the schema – keeps both stores closed and resumes', { skip }, async (t) => {
-    const server = await startTestServer(t)
+    const server = await startServerProcess(t)
     const ann = await server.account({ balance: '5' })
     await server.stop()
     const url = await postgres.createDatabase()

@@ -1,4 +1,5 @@
 // @backend both (cluster in long runs)
+// @relay process – a test kills the relay
 /** What a compaction by the relay holds and charges, and what happens when it fails. */
 
 import assert from 'node:assert/strict'
@@ -13,12 +14,12 @@ import {
   postResponses,
   responsesRequest,
 } from '../../support/client/responses-api.ts'
-import { sharedTestServer } from '../../support/server/test-server.ts'
+import { sharedServerProcess } from '../../support/server/server-process.ts'
 import { neverRespond } from '../../support/upstream/fault-injection.ts'
 import { respondEndlessly, respondWith } from '../../support/upstream/scripted-responses.ts'
 import { waitUntil } from '../../support/wait.ts'
 
-const server = await sharedTestServer()
+const server = await sharedServerProcess()
 const prices = { input: '0.002', output: '0.008' }
 const chat = await server.upstream(respondWith('The bug is fixed.', { input: 20, output: 4 }))
 await server.model('openai', { upstreams: [chat], prices })
@@ -99,7 +100,7 @@ describe('Cost and failures of a compaction', () => {
     const body = responsesRequest('openai', { input: [...conversation, trigger], stream: true })
     const response = await postResponses(caller, body)
     for await (const text of readEvents(response)) if (text.includes('response.in_progress')) break
-    await server.kill()
+    await server.relay.kill()
     await server.restart()
     await server.assertNoOpenHolds()
     const record = await waitForNewestRecord(caller)

@@ -1,6 +1,8 @@
 /**
  * A complete relay for end-to-end tests, with its own port and data directory, and helpers that create accounts,
- * upstreams and models. Closing it verifies the ledger; a test ends with `await server.assertNoOpenHolds()`.
+ * upstreams and models. Closing it verifies the ledger; a test ends with `await server.assertNoOpenHolds()`. It runs in
+ * the test's own process, with the workers that the file's `// @relay` line names (test/support/runner/test-headers.ts);
+ * server-process.ts starts it as a process.
  */
 
 import assert from 'node:assert/strict'
@@ -12,8 +14,11 @@ import { after, afterEach, type TestContext } from 'node:test'
 import { Account, chatRequest } from './account.ts'
 import type { RequestRecord } from './account.ts'
 import type { Script } from '../upstream/exchange.ts'
-import { startRelay } from './relay-process.ts'
-import type { Exit, RelayProcess } from './relay-process.ts'
+import { copyPreparedStore } from './prepared-store.ts'
+import { RelayInProcess } from './relay-in-process.ts'
+import type { Exit, Relay, RelaySettings } from './relay.ts'
+import { currentTestFile } from '../runner/current-test-file.ts'
+import { relayWorkers } from '../runner/test-headers.ts'
 import { respondWith } from '../upstream/scripted-responses.ts'
 import { startScriptedUpstream } from '../upstream/scripted-upstream.ts'
 import type { ScriptedUpstream } from '../upstream/scripted-upstream.ts'
@@ -54,12 +59,41 @@ export interface TestServerSettings {
 }
 
 /** Starts a relay for one test and closes it afterwards, even if the test fails. */
-export async function startTestServer(
-  t: TestContext,
-  settings: TestServerSettings = {},
-): Promise<TestServer> {
+export function startTestServer(t: TestContext, settings: TestServerSettings = {}): Promise<TestServer> {
+  return serverForTest(t, settings, openerForFile())
+}
+
+/**
+ * Starts one relay for all tests of a file and closes it after the last one. Each test must leave no open holds; the
+ * ledger is verified at the end, because that costs as much as many requests.
+ */
+export function sharedTestServer(settings: TestServerSettings = {}): Promise<TestServer> {
+  return serverForFile(settings, openerForFile())
+}
+
+type Opener<AnyRelay extends Relay> = (settings: RelaySettings) => Promise<AnyRelay>
+
+/** Opens relays with the number of workers that the test file names. */
+function openerForFile(): Opener<Relay> {
+  const workers = String(relayWorkers(currentTestFile()))
+  return ({ env, ...settings }) => RelayInProcess.open({ ...settings, env: { WORKERS: workers, ...env } })
+}
+
+async function createServer<AnyRelay extends Relay>(
+  settings: TestServerSettings,
+  open: Opener<AnyRelay>,
+): Promise<TestServer<AnyRelay>> {
   const dataDir = await mkdtemp(join(tmpdir(), 'sluice-test-'))
-  const server = new TestServer(await startRelay({ dataDir, env: settings.env }), settings)
+  await copyPreparedStore(dataDir)
+  return new TestServer(await open({ dataDir, env: settings.env ?? {} }), settings, open)
+}
+
+export async function serverForTest<AnyRelay extends Relay>(
+  t: TestContext,
+  settings: TestServerSettings,
+  open: Opener<AnyRelay>,
+): Promise<TestServer<AnyRelay>> {
+  const server = await createServer(settings, open)
   t.after(async () => {
     if (t.error !== null) for (const line of server.log.slice(-40)) t.diagnostic(line)
     await server.close()
@@ -67,13 +101,11 @@ export async function startTestServer(
   return server
 }
 
-/**
- * Starts one relay for all tests of a file and closes it after the last one. Each test must leave no open holds; the
- * ledger is verified at the end, because that costs as much as many requests.
- */
-export async function sharedTestServer(settings: TestServerSettings = {}): Promise<TestServer> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-test-'))
-  const server = new TestServer(await startRelay({ dataDir, env: settings.env }), settings)
+export async function serverForFile<AnyRelay extends Relay>(
+  settings: TestServerSettings,
+  open: Opener<AnyRelay>,
+): Promise<TestServer<AnyRelay>> {
+  const server = await createServer(settings, open)
   afterEach(() => server.assertNothingHeld())
   after(async () => {
     try {
@@ -85,20 +117,23 @@ export async function sharedTestServer(settings: TestServerSettings = {}): Promi
   return server
 }
 
-export class TestServer {
-  relay: RelayProcess
+export class TestServer<AnyRelay extends Relay = Relay> {
+  relay: AnyRelay
   /** The scripted upstreams that it started. */
   private readonly openedUpstreams: ScriptedUpstream[] = []
   private readonly accounts: Account[] = []
   /** The accounts created since `assertNothingHeld` last checked. */
   private uncheckedAccounts: Account[] = []
   private readonly settings: TestServerSettings
+  private readonly open: Opener<AnyRelay>
   private readonly earlierLines: string[] = []
   private nameCount = 0
 
-  constructor(relay: RelayProcess, settings: TestServerSettings) {
+  /** `open`: opens it again on a restart. */
+  constructor(relay: AnyRelay, settings: TestServerSettings, open: Opener<AnyRelay>) {
     this.relay = relay
     this.settings = settings
+    this.open = open
   }
 
   get url(): string {
@@ -226,16 +261,12 @@ export class TestServer {
     return this.relay.stop()
   }
 
-  kill(): Promise<Exit> {
-    return this.relay.kill()
-  }
-
   /** Restarts on the same data directory and port; stops the relay first if it is running. */
   async restart(env: Record<string, string> = {}): Promise<void> {
     if (this.relay.isRunning) await this.stop()
     this.earlierLines.push(...this.relay.lines)
     const { dataDir, port } = this.relay
-    this.relay = await startRelay({ dataDir, port, env: { ...this.settings.env, ...env } })
+    this.relay = await this.open({ dataDir, port, env: { ...this.settings.env, ...env } })
   }
 
   /** Verifies the ledger, stops the relay and its upstreams, and removes the data. */
