@@ -15,7 +15,7 @@ import { createModel } from '../src/catalog/models.ts'
 import { referenceModels } from '../src/catalog/reference-models.ts'
 import { readConfig } from '../src/config.ts'
 import { parseAmount } from '../src/lib/money.ts'
-import { createSilentLog } from '../src/lib/log.ts'
+import { createLog } from '../src/lib/log.ts'
 import { toApiError } from '../src/db/store-error.ts'
 import { apiErrors, Channel } from '../src/rpc/channel.ts'
 import { noopCoreListener, type Core } from '../src/engine/core.ts'
@@ -95,7 +95,7 @@ export interface OpenLoad {
 
 /** A worker thread that runs only the load. */
 export function openLoad(core: Core, fixture: LedgerFixture): OpenLoad {
-  const log = createSilentLog()
+  const log = createLog('silent')
   const keyUsage = new KeyUsage(core.store.db, log)
   const { port1, port2 } = new MessageChannel()
   const channel = new Channel<object, LedgerEvents>(port1, apiErrors(toApiError))

@@ -250,11 +250,8 @@ export const settings = {
 type Settings = typeof settings
 export type Config = { readonly [Name in keyof Settings]: ReturnType<Settings[Name]['read']> }
 
-/** The variables of this process. */
-export const processEnvironment: Environment = process.env
-
 /** Throws one `ConfigError` that names every invalid setting and its allowed values. */
-export function readConfig(environment: Environment = processEnvironment): Config {
+export function readConfig(environment: Environment = process.env): Config {
   return readSettings(settings, environment) as Config
 }
 
@@ -266,7 +263,7 @@ export interface SettingWarning {
 /** What is valid and probably a mistake. Contains no values. */
 export function findSettingWarnings(
   { adminApiKey }: Config,
-  environment: Environment = processEnvironment,
+  environment: Environment = process.env,
 ): SettingWarning[] {
   const warnings = findMisspelledNames(Object.values(settings), environment).map(({ variable, setting }) => ({
     problem: `${variable} is not a setting and has no effect`,

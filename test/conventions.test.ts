@@ -6,7 +6,7 @@ import { describe, test } from 'node:test'
 
 import { renderConfigurationPage } from '../src/config.ts'
 import { findUncalledEndpoints } from './support/client/route-coverage.ts'
-import { backendOf, drivesForeignProgram, relayOf, suiteOf } from './support/runner/test-headers.ts'
+import { backendOf, drivesForeignProgram, suiteOf } from './support/runner/test-headers.ts'
 import { retiredFiles, retiredNames } from './support/retired-names.ts'
 import { assertNone, findPlaces, isTest, readSources, root } from './support/source-files.ts'
 import type { SourceFile } from './support/source-files.ts'
@@ -139,7 +139,8 @@ describe('tests', () => {
     const files = new Map(sources.map((file) => [file.path, file]))
     const isEndToEnd = ({ path }: SourceFile): boolean =>
       /^test\/(e2e|cluster)\/.*\.test\.ts$/.test(path) ||
-      (/^test\/.*\.test\.ts$/.test(path) && dependenciesOf(path, files).has('test/support/server/relay.ts'))
+      (/^test\/.*\.test\.ts$/.test(path) &&
+        dependenciesOf(path, files).has('test/support/server/relay-process.ts'))
     const invalid = sources.filter(isEndToEnd).filter(({ path, text }) => {
       const backend = backendOf(text)
       return backend === undefined || (backend.stores === 'both' && !path.startsWith('test/e2e/'))
@@ -164,20 +165,6 @@ describe('tests', () => {
     assertNone(
       invalid.map(({ path }) => path),
       'Write `// @suite all – <reason>` at the top of a *.test.ts file, after `// @backend`:',
-    )
-  })
-
-  test('A file says how its relays run where they are not the usual ones', () => {
-    const startsProcesses = /\b(?:startRelay|new RelayProcess|sharedServerProcess|startServerProcess)\(/
-    const invalid = sources.filter(({ path, text, code }) => {
-      if (!/^test\/(e2e|long)\/.*\.(test|long)\.ts$/.test(path)) return false
-      const { workers, hasProcess } = relayOf(text)
-      if (/^\/\/ @relay/m.test(text) && !hasProcess && workers === 1) return true
-      return startsProcesses.test(code) && !hasProcess
-    })
-    assertNone(
-      invalid.map(({ path }) => path),
-      'Write a valid `// @relay` line after `// @backend` and `// @suite` (see test/support/runner/test-headers.ts):',
     )
   })
 })

@@ -5,16 +5,11 @@ import type { WorkerDb } from './db.ts'
 
 export type DbAccess = DbPorts | { readonly url: string; readonly name: string }
 
-export interface OpenWorkerDb extends WorkerDb {
-  close(): Promise<void>
-}
-
 /** Opens the database for the thread that received `access`. */
-export async function openDb(access: DbAccess): Promise<OpenWorkerDb> {
-  // Ports end with the store's threads.
-  if (!('url' in access)) return { ...connectDb(access), close: () => Promise.resolve() }
+export async function openDb(access: DbAccess): Promise<WorkerDb> {
+  if (!('url' in access)) return connectDb(access)
   const { openPostgresDb } = await import('./postgres/postgres-db.ts')
   const db = openPostgresDb(access.url, access.name)
   // Reports have a connection of their own, and everything else is short.
-  return { db, lookups: db, close: () => db.close() }
+  return { db, lookups: db }
 }

@@ -9,13 +9,9 @@ function isLocalHost(host: string): boolean {
 /** Without a trailing slash. */
 export function publicUrlOf(config: Config): string {
   if (config.publicUrl !== null) return config.publicUrl
-  return listeningUrlOf({ ...config, host: isLocalHost(config.host) ? 'localhost' : config.host })
-}
-
-/** Where the relay listens, without a trailing slash. */
-export function listeningUrlOf({ host, port, tlsCertFile }: Config): string {
-  const scheme = tlsCertFile === null ? 'http' : 'https'
-  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`
+  const host = isLocalHost(config.host) ? 'localhost' : config.host
+  const scheme = config.tlsCertFile === null ? 'http' : 'https'
+  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${config.port}`
 }
 
 /** True if browsers reach the relay over HTTPS only: by its own TLS, or by a proxy's, as PUBLIC_URL says. */

@@ -4,7 +4,7 @@ import { createAccount } from '../accounts/accounts.ts'
 import { createKey, listKeys } from '../accounts/keys.ts'
 import type { Change } from '../db/change.ts'
 import { createLedgerCommit, createRequestRow } from '../db/store.fixture.ts'
-import { createSilentLog } from '../lib/log.ts'
+import { createLog } from '../lib/log.ts'
 import { listNotifications } from '../notifications/notifications.ts'
 import { openRolledUpStore } from '../usage/rollups/rolled-up-store.fixture.ts'
 import { runHousekeeping } from './housekeeping.ts'
@@ -28,7 +28,7 @@ describe('Housekeeping', () => {
     )
     const deps = {
       db,
-      log: createSilentLog(),
+      log: createLog('silent'),
       currency: 'USD',
       keysDeletedMs: 0,
       responseItemsTtlMs: hourMs,
@@ -66,7 +66,7 @@ describe('Housekeeping', () => {
     const published: Change[] = []
     const deps = {
       db,
-      log: createSilentLog(),
+      log: createLog('silent'),
       currency: 'USD',
       keysDeletedMs: 24 * hourMs,
       responseItemsTtlMs: hourMs,

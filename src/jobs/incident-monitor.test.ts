@@ -5,7 +5,7 @@ import { sql } from '../db/schema/schema.ts'
 import { AdmissionOutages } from '../health/admission-outage.ts'
 import { minuteMs } from '../health/availability.ts'
 import type { Incident } from '../health/incidents.ts'
-import { createSilentLog } from '../lib/log.ts'
+import { createLog } from '../lib/log.ts'
 import { IncidentMonitor, type IncidentFinding } from './incident-monitor.ts'
 
 describe('IncidentMonitor', () => {
@@ -18,7 +18,7 @@ describe('IncidentMonitor', () => {
     const { promise: bothFound, resolve } = Promise.withResolvers<void>()
     const monitor = new IncidentMonitor({
       db,
-      log: createSilentLog(),
+      log: createLog('silent'),
       options: { objectivePercent: 99.9, windowMs: minuteMs, minFailures: 10, recoveryMs: minuteMs },
       outages: new AdmissionOutages(),
       onFinding(finding) {
@@ -47,7 +47,7 @@ describe('IncidentMonitor', () => {
     const closed = Promise.withResolvers<Incident>()
     const monitor = new IncidentMonitor({
       db,
-      log: createSilentLog(),
+      log: createLog('silent'),
       options: { objectivePercent: 99.9, windowMs: minuteMs, minFailures: 10, recoveryMs: 1000 },
       outages,
       onFinding(finding) {

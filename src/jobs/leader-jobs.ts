@@ -10,7 +10,6 @@ import { defaultClientBounds, HttpClient } from '../lib/http-client/http-client.
 import { AutomaticRechargeSweep } from './automatic-recharge-sweep.ts'
 import { BackupSchedule } from './backup-schedule.ts'
 import type { Core } from '../engine/core.ts'
-import { AccessTokens } from '../relay/routing/access-token.ts'
 import { HealthChecks } from './health-checks.ts'
 import { NotificationDelivery } from './notification-delivery.ts'
 import { Housekeeping } from './housekeeping.ts'
@@ -66,11 +65,8 @@ function createLeaderJobs(config: Config, core: Core, control: JobServices, log:
   const { sealer } = core
   const { db } = core.store
   const client = new HttpClient({ ...defaultClientBounds, allow: parseCidrs(config.upstreamAllow.join(',')) })
-  const accessTokens = new AccessTokens()
-  const attemptDeps = { client, accessTokens, maxResponseBytes: config.answerLimitBytes, now: Date.now }
   return [
-    new HealthChecks(core, attemptDeps),
-    { close: async () => client.close() },
+    new HealthChecks(core, { client, maxResponseBytes: config.answerLimitBytes, now: Date.now }),
     new NotificationDelivery({ db, sealer, log, config, branding: core.branding }),
     new Housekeeping({
       db,

@@ -5,7 +5,6 @@
 import { performance } from 'node:perf_hooks'
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads'
 
 /** A thread is idle if its event loop utilization since the last check is at most this. */
 const maxIdleUtilization = 0.02
@@ -74,18 +73,4 @@ export function collectGarbageWhenIdle(checkEveryMs = 5000): void {
     schedule.collected(usedBytes())
   }
   setInterval(check, checkEveryMs).unref()
-}
-
-/** In the environment data, which threads take over from the thread that starts them. */
-const environmentKey = 'collect garbage when idle'
-
-/** Does so on this thread, and on those that it starts from now on. */
-export function collectGarbageOfAllThreads(): void {
-  setEnvironmentData(environmentKey, true)
-  collectGarbageWhenIdle()
-}
-
-/** For a thread: does so if its program does. */
-export function collectGarbageOfThread(): void {
-  if (getEnvironmentData(environmentKey) === true) collectGarbageWhenIdle()
 }

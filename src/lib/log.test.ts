@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, test, type TestContext } from 'node:test'
 
-const program = `import { createLog, openStandardOutput } from ${JSON.stringify(new URL('./log.ts', import.meta.url).href)}
-const log = createLog('info', openStandardOutput())
+const program = `import { createLog } from ${JSON.stringify(new URL('./log.ts', import.meta.url).href)}
+const log = createLog('info')
 process.stdin.resume().on('end', async () => {
   // More than a pipe holds, in several writes.
   for (let number = 0; number < 40; number += 1) {

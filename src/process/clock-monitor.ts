@@ -22,14 +22,12 @@ export function createJumpDetector({ now, monotonicNow }: Clocks): () => number 
   }
 }
 
-/** Calls `onJump` once for each jump, until the returned function is called. */
-export function monitorClock(onJump: (jumpMs: number) => void): () => void {
+/** Calls `onJump` once for each jump. */
+export function monitorClock(onJump: (jumpMs: number) => void): void {
   const detectJump = createJumpDetector({ now: Date.now, monotonicNow: () => performance.now() })
   const check = (): void => {
     const jumpMs = detectJump()
     if (jumpMs !== 0) onJump(jumpMs)
   }
-  const timer = setInterval(check, checkEveryMs)
-  timer.unref()
-  return () => clearInterval(timer)
+  setInterval(check, checkEveryMs).unref()
 }

@@ -4,25 +4,18 @@ import { AdmissionOutages } from '../health/admission-outage.ts'
 import type { AppContext } from '../http/app-context.ts'
 import { parseCidrs } from '../lib/address-guard.ts'
 import { defaultClientBounds, HttpClient } from '../lib/http-client/http-client.ts'
-import { createSilentLog } from '../lib/log.ts'
+import { createLog } from '../lib/log.ts'
 import { noopCoreListener, type Core } from '../engine/core.ts'
 import { openCore } from './open-core.ts'
 import { ControlHandler } from './workers/control-handler.ts'
-import { AccessTokens } from '../relay/routing/access-token.ts'
 import { fetchModels, testUpstream } from '../relay/upstreams/operator-calls.ts'
 import { version } from '../lib/version.ts'
 
 /** Not part of the admin API: only commands on this machine may rotate the encryption key. */
 const rotationPath = '/api/admin/rotate-key'
 
-export interface AdminHandler {
-  readonly fetch: (request: Request) => Promise<Response>
-  /** Closes its connections to upstreams. */
-  close(): void
-}
-
 export interface LocalAdmin {
-  readonly fetch: AdminHandler['fetch']
+  readonly fetch: (request: Request) => Promise<Response>
   close(): Promise<void>
 }
 
@@ -32,10 +25,9 @@ export function createAdminHandler(
   core: Core,
   control: ControlHandler,
   onInternalError: (error: unknown, requestId: string) => void,
-): AdminHandler {
+): (request: Request) => Promise<Response> {
   const client = new HttpClient({ ...defaultClientBounds, allow: parseCidrs(config.upstreamAllow.join(',')) })
-  const accessTokens = new AccessTokens()
-  const attemptDeps = { client, accessTokens, maxResponseBytes: config.answerLimitBytes, now: Date.now }
+  const attemptDeps = { client, maxResponseBytes: config.answerLimitBytes, now: Date.now }
   const ctx: AppContext = {
     ...control.services,
     config,
@@ -65,13 +57,10 @@ export function createAdminHandler(
   // Loaded with the first request, so that it does not delay the start.
   let app: ReturnType<typeof openApp> | undefined
   let rotation: ReturnType<typeof openRotation> | undefined
-  return {
-    fetch: async (request) =>
-      new URL(request.url).pathname === rotationPath
-        ? (await (rotation ??= openRotation()))(request)
-        : (await (app ??= openApp())).fetch(request),
-    close: () => client.close(),
-  }
+  return async (request) =>
+    new URL(request.url).pathname === rotationPath
+      ? (await (rotation ??= openRotation()))(request)
+      : (await (app ??= openApp())).fetch(request)
 }
 
 /** Opens a data directory that the caller has locked, for one command. */
@@ -83,16 +72,14 @@ export async function openLocalAdmin(config: Config): Promise<LocalAdmin> {
   const control = await ControlHandler.open({
     core,
     config,
-    log: createSilentLog(),
+    log: createLog('silent'),
     workerMetrics: () => Promise.resolve([]),
     isLedgerConsistent: () => true,
     outages: new AdmissionOutages(),
   })
-  const admin = createAdminHandler(config, core, control, onInternalError)
   const close = async (): Promise<void> => {
-    admin.close()
-    await control.close()
+    await control.backups.close()
     await core.close()
   }
-  return { fetch: admin.fetch, close }
+  return { fetch: createAdminHandler(config, core, control, onInternalError), close }
 }

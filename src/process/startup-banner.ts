@@ -21,15 +21,15 @@ export interface SetupLink {
   readonly text: string
 }
 
-/** `null` if there is an operator. `isShown`: the link is not written to a file. */
-export async function createSetupLink(config: Config, db: Db, isShown: boolean): Promise<SetupLink | null> {
+/** `null` if there is an operator. */
+export async function createSetupLink(config: Config, db: Db): Promise<SetupLink | null> {
   const file = resolve(config.dataDir, setupLinkFileName)
   // Of an earlier start.
   rmSync(file, { force: true })
   if (await hasOperator(db)) return null
   const { token } = await createOperatorLink(db, null)
   const link = consoleLink(config, 'set-up', token)
-  if (isShown) return { kind: 'link', text: link }
+  if (process.stdout.isTTY) return { kind: 'link', text: link }
   writeFileSync(file, `${link}\n`, { mode: 0o600, flag: 'wx' })
   return { kind: 'file', text: file }
 }
@@ -56,27 +56,15 @@ function demoLines({ key, model }: Demo, address: string): string[] {
   ]
 }
 
-function isConsoleBuilt(): boolean {
-  return existsSync(join(consoleFolder, 'index.html'))
-}
-
-/** Logs what a new operator must know or do. */
-export function logStart(setupLink: SetupLink | null, log: Log): void {
+export function announceStart(
+  config: Config,
+  { demo, setupLink, log }: { demo: Demo | null; setupLink: SetupLink | null; log: Log },
+): void {
   if (setupLink?.kind === 'file') {
     log.info({ file: setupLink.text }, 'no operator yet: open the one-time link in this file')
   }
-  if (!isConsoleBuilt()) log.warn({ advice: buildInstructions }, 'the console is not built')
-}
-
-export function printStart({
-  config,
-  demo,
-  setupLink,
-}: {
-  readonly config: Config
-  readonly demo: Demo | null
-  readonly setupLink: SetupLink | null
-}): void {
+  const isConsoleBuilt = existsSync(join(consoleFolder, 'index.html'))
+  if (!isConsoleBuilt) log.warn({ advice: buildInstructions }, 'the console is not built')
   if (!process.stdout.isTTY && demo === null) return
   const address = publicUrlOf(config)
   const others = baseUrlsOf(config).slice(1)
@@ -84,7 +72,7 @@ export function printStart({
     '',
     `  Sluice is ready.   ${address}/v1`,
     `  Health ${address}/readyz   API ${address}/openapi.json`,
-    isConsoleBuilt() ? `  Console ${address}/console/` : `  No console: ${buildInstructions}.`,
+    isConsoleBuilt ? `  Console ${address}/console/` : `  No console: ${buildInstructions}.`,
     ...(others.length > 0 ? [`  Also at ${others.join(', ')}`] : []),
     ...(config.statusPage ? [`  Status ${address}/status`] : []),
     ...(setupLink === null ? [] : setupLines(setupLink)),

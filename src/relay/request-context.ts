@@ -1,5 +1,4 @@
 /** One request on its way through the relay, and what the relay needs to serve requests. */
-import type { AccessTokens } from './routing/access-token.ts'
 import type { Caller } from '../accounts/directory.ts'
 import type { PricedModel } from '../catalog/catalog.ts'
 import type { IdempotencyClaim } from '../ledger/events.ts'
@@ -54,7 +53,6 @@ export interface RelayContext extends RequestContext {
 /** What a call of an upstream needs. */
 export interface AttemptDeps {
   readonly client: HttpClient
-  readonly accessTokens: AccessTokens
   /** The maximum size of a buffered response, and of an event. */
   readonly maxResponseBytes: number
   /** Milliseconds since the epoch. */

@@ -15,8 +15,7 @@ import { postgresSkipReason, type PostgresServer } from '../../src/db/postgres/p
 import { Account, chatRequest } from '../support/server/account.ts'
 import { isLeader, sharedPostgres } from '../support/server/cluster.ts'
 import { CommandLine } from '../support/server/command-line.ts'
-import { serverOf } from '../support/server/server-process.ts'
-import { startTestServer, type TestServer, type Verification } from '../support/server/test-server.ts'
+import { TestServer, startTestServer, type Verification } from '../support/server/test-server.ts'
 import { pauseAfter } from '../support/upstream/fault-injection.ts'
 import { startRelay } from '../support/server/relay-process.ts'
 import { respondWith, respondWithDeltas } from '../support/upstream/scripted-responses.ts'
@@ -74,7 +73,7 @@ async function assertServes(
 ): Promise<void> {
   const relay = await startRelay({ dataDir, env })
   t.after(() => relay.stop())
-  const restored = new Account(serverOf(relay, { env }), account.id)
+  const restored = new Account(new TestServer(relay, { env }), account.id)
   restored.key = account.key
   const { data } = await relay.admin<{ data: { id: string }[] }>('GET', '/upstreams')
   const testCall = await relay.admin<object>('POST', `/upstreams/${data[0]?.id}/test`, {})

@@ -1,4 +1,3 @@
-// @relay 2 workers
 /** Abort races with many seeds. */
 import { describe, test } from 'node:test'
 import { seedRange } from '../support/runner/seeds.ts'
@@ -10,7 +9,7 @@ const { from, count } = seedRange(10)
 describe('Abort races', () => {
   for (let seed = from; seed < from + count; seed += 1) {
     test(`2,000 calls aborted in every phase, seed ${seed} – lose no slot and hold nothing`, async (t) => {
-      const server = await startTestServer(t)
+      const server = await startTestServer(t, { env: { WORKERS: '2' } })
       const { callsByPhase } = await runAbortRaces(server, { seed, calls: 2000 })
       t.diagnostic(JSON.stringify(callsByPhase))
     })

@@ -1,4 +1,3 @@
-// @relay 2 workers
 /** 200 times 500 concurrent requests against a balance for 10 requests. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -13,7 +12,7 @@ import {
 } from '../support/client/parallel-requests.ts'
 import { respondWithin } from '../support/upstream/scripted-responses.ts'
 
-const server = await sharedTestServer()
+const server = await sharedTestServer({ env: { WORKERS: '2' } })
 
 describe('Balances under concurrency', () => {
   test('500 concurrent requests – never overspend a balance for 10 requests, in 200 trials', async () => {

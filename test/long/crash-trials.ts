@@ -1,7 +1,7 @@
 /** Trials of the crash tests: something is killed, each time at a different moment. */
 import assert from 'node:assert/strict'
 import { compareCharges, CrashLoad, WordMeter, prices, type Comparison } from './crash-comparison.ts'
-import type { ServerProcess } from '../support/server/server-process.ts'
+import type { TestServer } from '../support/server/test-server.ts'
 import { scriptedDelay } from '../support/wait.ts'
 
 /** A disk whose power can be cut and restored. */
@@ -23,7 +23,7 @@ const maxRestartMs = 50_000
 const streamCount = 64
 const balance = '50'
 
-export async function prepareCrashServer(server: ServerProcess): Promise<WordMeter> {
+export async function prepareCrashServer(server: TestServer): Promise<WordMeter> {
   const meter = new WordMeter()
   await server.model('m', { upstreams: [await server.upstream(meter.script)], prices })
   return meter
@@ -31,7 +31,7 @@ export async function prepareCrashServer(server: ServerProcess): Promise<WordMet
 
 /** One trial on a running relay: 64 open streams and other requests, then the kill, then the comparison. */
 export async function runCrashTrial(
-  server: ServerProcess,
+  server: TestServer,
   meter: WordMeter,
   target: CrashTarget,
   delayMs: number,
@@ -47,7 +47,7 @@ export async function runCrashTrial(
     // What clients have received by now was on the disk before the power cut.
     if (power) load.freeze()
     power?.cut()
-    await server.relay.kill()
+    await server.kill()
     const results = await load.finish()
     await power?.restore()
     const startedAt = performance.now()

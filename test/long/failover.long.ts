@@ -1,4 +1,3 @@
-// @relay 2 workers
 /**
  * Failover targets, with a thousand requests for each of twelve faults, streaming and not: at least 99.9 % success before
  * the first byte, at most 1.2 attempts per request in a full outage and 1.01 without faults, no retry after a forwarded
@@ -14,7 +13,7 @@ import { respondWithError, respondWith } from '../support/upstream/scripted-resp
 import { countAttempts, runInParallel, runLoadWithFault, faultNames } from './failover-load.ts'
 import { scriptedDelay } from '../support/wait.ts'
 
-const server = await sharedTestServer()
+const server = await sharedTestServer({ env: { WORKERS: '2' } })
 const requests = 1000
 const healthy = respondWith('Hello!', { input: 10, output: 5 })
 

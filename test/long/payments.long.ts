@@ -1,4 +1,3 @@
-// @relay process – its clock is shifted by a preloaded module
 /** The law of payments on clusters: 10,000 notices at three nodes that are killed, over a database that is restarted. */
 import { describe, test, type TestContext } from 'node:test'
 import { postgresSkipReason } from '../../src/db/postgres/postgres.fixture.ts'

@@ -15,7 +15,7 @@ import { fileURLToPath } from 'node:url'
 import { Prng } from '../../sim/prng.ts'
 import { PowerDisk, type PowerCutResult } from '../../sim/power-cut.ts'
 import { prepareCrashServer, runCrashTrial } from './crash-trials.ts'
-import { serverOf } from '../support/server/server-process.ts'
+import { TestServer } from '../support/server/test-server.ts'
 import { startRelay } from '../support/server/relay-process.ts'
 import { scriptedDelay } from '../support/wait.ts'
 
@@ -29,7 +29,7 @@ const print = (line: object): void => console.log(JSON.stringify(line))
 /** A relay with 64 open streams whose clients and upstream record everything; then the power cut, then the comparison. */
 async function relayTrials(disk: PowerDisk): Promise<void> {
   const env = { WORKERS: '2' }
-  const server = serverOf(await startRelay({ dataDir: join(disk.files, 'data'), env }), { env })
+  const server = new TestServer(await startRelay({ dataDir: join(disk.files, 'data'), env }), { env })
   try {
     const meter = await prepareCrashServer(server)
     for (let trial = 0; trial < Number(count); trial += 1) {

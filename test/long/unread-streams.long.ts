@@ -1,4 +1,3 @@
-// @relay process – reads the memory of the process
 /** Memory with hundreds of callers that do not read. */
 
 import assert from 'node:assert/strict'
@@ -7,13 +6,12 @@ import { describe, test } from 'node:test'
 import { chatRequest, type Account } from '../support/server/account.ts'
 import { sendWithoutReading, MiB, residentMiB, procSkipReason } from '../support/client/raw-http.ts'
 import type { ReceivedRequest } from '../support/upstream/exchange.ts'
-import { startServerProcess, type ServerProcess } from '../support/server/server-process.ts'
-import type { RegisteredUpstream } from '../support/server/test-server.ts'
+import { startTestServer, type TestServer, type RegisteredUpstream } from '../support/server/test-server.ts'
 import { respondWithFlood, respondWith } from '../support/upstream/scripted-responses.ts'
 import { waitUntil } from '../support/wait.ts'
 
 interface FloodContext {
-  server: ServerProcess
+  server: TestServer
   upstream: RegisteredUpstream
   account: Account
 }
@@ -43,7 +41,7 @@ async function floodClients({ server, upstream, account }: FloodContext): Promis
 }
 
 /** The resident memory once it is below the bound; otherwise the minimum within the timeout. */
-async function memoryAfterRelease(server: ServerProcess, boundMiB: number): Promise<number> {
+async function memoryAfterRelease(server: TestServer, boundMiB: number): Promise<number> {
   let lowest = residentMiB(server)
   const isReleased = (): boolean => {
     lowest = Math.min(lowest, residentMiB(server))
@@ -58,7 +56,7 @@ describe('Unread streams', () => {
     '700 unread streams of 100 MB – use less than 300 MB, repeatedly, and release it',
     { skip: procSkipReason },
     async (t) => {
-      const server = await startServerProcess(t, { env: { WORKERS: '2', SLOW_CLIENT_TIMEOUT: '20s' } })
+      const server = await startTestServer(t, { env: { WORKERS: '2', SLOW_CLIENT_TIMEOUT: '20s' } })
       const upstream = await server.upstream(respondWithFlood(100 * MiB))
       await server.model('m', { upstreams: [upstream] })
       const account = await server.account({ balance: '¥1000000' })

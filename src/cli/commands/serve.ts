@@ -1,14 +1,14 @@
 /** `sluice serve`: runs the relay until a signal stops it. */
 
 import type { Command } from 'commander'
-import { ConfigError, processEnvironment, readConfig } from '../../config.ts'
+import { ConfigError, readConfig } from '../../config.ts'
 import { withJsonOption } from '../options.ts'
 import { printResult, type OutputOptions } from '../output.ts'
 
 async function start(format: OutputOptions): Promise<void> {
-  // Before everything else is loaded.
+  let config
   try {
-    readConfig()
+    config = readConfig()
   } catch (error) {
     if (error instanceof ConfigError && format.json === true) {
       printResult({ problems: error.problems }, format, () => '')
@@ -16,7 +16,7 @@ async function start(format: OutputOptions): Promise<void> {
     throw error
   }
   const { serve } = await import('../../process/serve.ts')
-  await serve(processEnvironment)
+  await serve(config)
 }
 
 export function configure(command: Command): void {

@@ -2,13 +2,13 @@
 import { readConfig } from '../../config.ts'
 import type { Db } from '../../db/db.ts'
 import { creditOrderById } from '../../ledger/credits/credit-orders.ts'
-import { createSilentLog } from '../../lib/log.ts'
+import { createLog } from '../../lib/log.ts'
 import type { PaymentMethod } from '../../payments/payment-method.ts'
 import { bonusAtSettlement } from '../../payments/recharge-bonuses.ts'
 import { bonusFor } from './order-bonus.ts'
 import type { PaymentDeps } from './payment-deps.ts'
 
-const log = createSilentLog()
+const log = createLog('silent')
 const unused = (): Promise<never> => Promise.reject(new Error('Not used by these tests'))
 
 /** `wallet`: of the one account, to which credits are added. */

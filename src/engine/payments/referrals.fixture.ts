@@ -8,7 +8,7 @@ import { sql, type AccountsTable } from '../../db/schema/schema.ts'
 import { insertAccounts } from '../../ledger/credits/accounts.fixture.ts'
 import { creditOrderById } from '../../ledger/credits/credit-orders.ts'
 import { accountOwner } from '../../ledger/state.ts'
-import { createSilentLog } from '../../lib/log.ts'
+import { createLog } from '../../lib/log.ts'
 import { formatAmount, parseAmount } from '../../lib/money.ts'
 import { orderRow } from '../../payments/payment-orders.fixture.ts'
 import { insertOrder } from '../../payments/payment-orders.ts'
@@ -30,7 +30,7 @@ const config = readConfig({
   REFERRAL_CLEAR_AFTER: '7d',
   REFERRAL_MAX_MONTH: '60',
 })
-const log = createSilentLog()
+const log = createLog('silent')
 
 /** The account that invites all others. */
 export const ann = 'acc_ann'

@@ -2,7 +2,7 @@
 import { parentPort, workerData, type MessagePort } from 'node:worker_threads'
 import { SnapshotReader } from '../../db/postgres/snapshot.ts'
 import { errorMessage } from '../../lib/error-message.ts'
-import { collectGarbageOfThread } from '../../lib/idle-garbage-collection.ts'
+import { collectGarbageWhenIdle } from '../../lib/idle-garbage-collection.ts'
 import { Channel, plainErrors } from '../../rpc/channel.ts'
 import { openThread, type RemoteThread } from '../../rpc/thread.ts'
 import { LedgerMonitor, type MonitoredLedger, type MonitorListener } from './ledger-monitor.ts'
@@ -168,7 +168,7 @@ async function verifyOnce(location: LedgerLocation): Promise<LedgerReport> {
 
 /** Returns the function that checks new commits. */
 function startMonitor(location: LedgerLocation, everyMs: number, listener: MonitorListener): () => void {
-  collectGarbageOfThread()
+  collectGarbageWhenIdle()
   const monitor = new LedgerMonitor(openLedger(location), listener)
   // A node of a cluster cannot know what others do to the rows; the file of a single relay was changed while nothing ran.
   void monitor.scrub(everyMs, typeof location !== 'string')

@@ -71,11 +71,6 @@ export class FastPath implements FastPathContext {
     for (const connection of this.#connections) connection.closeIfIdle()
   }
 
-  /** Closes all connections at once. */
-  destroyAll(): void {
-    for (const { socket } of this.#connections) socket.destroy()
-  }
-
   rejectHead(socket: Socket, code: string): void {
     const error = Object.assign(new Error('Incomplete request head.'), { code })
     this.#server.emit('clientError', error, socket)

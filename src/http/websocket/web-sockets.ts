@@ -125,12 +125,6 @@ export class WebSockets {
     clearInterval(this.#sweepTimer)
   }
 
-  /** Closes all connections at once. */
-  destroyAll(): void {
-    this.stop()
-    for (const connection of this.#connections) connection.destroy()
-  }
-
   #countOf(accountId: string): number {
     let count = 0
     for (const connection of this.#connections) if (connection.accountId === accountId) count += 1

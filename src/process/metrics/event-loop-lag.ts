@@ -4,11 +4,8 @@ import { Gauge, type Registry } from '@prometheus-io/client'
 
 const resolutionMs = 50
 
-/**
- * Registers the 99th percentile since the last scrape, for the thread that calls it. The returned function ends the
- * measurement.
- */
-export function registerEventLoopLag(registry: Registry, thread: string): () => void {
+/** Registers the 99th percentile since the last scrape, for the thread that calls it. */
+export function registerEventLoopLag(registry: Registry, thread: string): void {
   const delays = monitorEventLoopDelay({ resolution: resolutionMs })
   delays.enable()
   const lag = new Gauge({
@@ -23,5 +20,4 @@ export function registerEventLoopLag(registry: Registry, thread: string): () => 
       delays.reset()
     },
   })
-  return () => void delays.disable()
 }

@@ -123,13 +123,11 @@ export class NodeMetrics {
   readonly #ioMetrics: () => Promise<object>
   /** The lag is measured between two scrapes. */
   readonly #lag = new Registry()
-  /** Ends the measurement of the lag. */
-  readonly close: () => void
 
   constructor(source: NodeMetricsSource) {
     this.#source = source
     this.#ioMetrics = memoizeFor(ioCacheMs, () => collectIoMetrics(source))
-    this.close = registerEventLoopLag(this.#lag, 'main')
+    registerEventLoopLag(this.#lag, 'main')
   }
 
   /** In the format that `Registry.aggregate` takes. */

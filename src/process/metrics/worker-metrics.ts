@@ -42,8 +42,6 @@ interface RouteMetrics {
 
 export class WorkerMetrics {
   readonly registry = new Registry()
-  /** Ends the measurement of the event loop. */
-  readonly close: () => void
   readonly #currency: string
   readonly #upstreamName: (id: string) => string | undefined
   readonly #routes = new Map<string, RouteMetrics>()
@@ -95,7 +93,7 @@ export class WorkerMetrics {
     this.#chargedYuan =
       currency === 'CNY' ? this.#counter('sluice_charged_yuan_total', yuanHelp, routeLabels) : null
     for (const code of rejectionCodes) this.#rejections.inc({ code }, 0)
-    this.close = registerEventLoopLag(this.registry, `worker-${worker}`)
+    registerEventLoopLag(this.registry, `worker-${worker}`)
   }
 
   count({ outcome, usage, cost, mismatch }: RequestLogLine): void {

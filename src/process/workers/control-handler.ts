@@ -98,16 +98,8 @@ export class ControlHandler {
     }
   }
 
-  /**
-   * Ends the running backup and the calls of payment providers: what they were about is asked again after the next
-   * start.
-   */
-  async close(): Promise<void> {
-    this.#nodeMetrics.close()
-    await Promise.all([this.backups.close(), this.#closePayments()])
-  }
-
-  async #closePayments(): Promise<void> {
+  /** Ends the calls of payment providers: what they were about is asked again after the next start. */
+  async closePayments(): Promise<void> {
     this.payments.stop()
     const attempts = this.automaticRecharges.stop()
     await this.#providers.http[Symbol.asyncDispose]()

@@ -21,8 +21,6 @@ export interface WorkerListener {
   open(): Promise<void>
   /** Stops listening; resolves when all connections are closed. `isIdle`: no request is running. */
   drain(isIdle: () => boolean): Promise<void>
-  /** Stops listening and closes all connections at once. */
-  destroy(): void
 }
 
 export function createWorkerListener(router: Router, config: Config, log: Log): WorkerListener {
@@ -71,12 +69,6 @@ export function createWorkerListener(router: Router, config: Config, log: Log): 
         clearInterval(idle)
         webSockets.stop()
       })
-    },
-    destroy() {
-      listener.close()
-      server.closeAllConnections()
-      fastPath.destroyAll()
-      webSockets.destroyAll()
     },
   }
 }

@@ -33,8 +33,6 @@ export interface RelayService {
   observeMaximum(observed: ObservedMaximum): void
   /** The worker can serve, and waits for `listen`. */
   onReady(): void
-  /** Lines of the worker's log, if it does not write them itself. */
-  log(lines: string): void
 }
 
 /** The services of the main thread. */
@@ -94,6 +92,4 @@ export interface WorkerInit {
   readonly dataKeys: DataKeys
   /** The names of `MainServices.control`. */
   readonly controlMethods: readonly string[]
-  /** Whether a worker on a thread writes its log to the standard output; otherwise it sends the lines to `relay.log`. */
-  readonly writesLog: boolean
 }

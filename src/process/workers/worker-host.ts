@@ -6,8 +6,6 @@ import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { startThread } from '../../lib/thread.ts'
 import type { Endpoint } from '../../rpc/channel.ts'
 import { LocalPort } from '../../rpc/local-port.ts'
-import type { StartedWorker } from './worker.ts'
-import type { LogSink } from '../../lib/log.ts'
 import type { WorkerInit } from './protocol.ts'
 
 /**
@@ -26,7 +24,7 @@ export interface WorkerEvents {
 export interface LoadedWorker {
   /** Starts it, with the ports in `init.db`. Returns the main thread's end of the connection to it. */
   start(init: Omit<WorkerInit, 'mainPort'>, ports: readonly MessagePort[], events: WorkerEvents): Endpoint
-  /** Ends it at once, and closes its listener and connections. */
+  /** Ends it after its drain. */
   terminate(): Promise<unknown>
 }
 
@@ -51,30 +49,25 @@ export function loadWorkerThread(number: number): LoadedWorker {
 }
 
 /** Loads the modules of the only worker on this thread. What it throws ends the process. */
-function loadLocalWorker(logSink: LogSink): LoadedWorker {
+function loadLocalWorker(): LoadedWorker {
   const loading = import('./worker.ts')
-  let starting: Promise<StartedWorker> | undefined
-  let closing: Promise<void> | undefined
-  const close = async (): Promise<void> => (await starting?.catch(() => undefined))?.close()
   return {
     start(init, _ports, { onError, onExit }) {
       const [mainPort, workerPort] = LocalPort.createPair()
-      starting = loading.then(({ startWorker }) => startWorker({ ...init, mainPort: workerPort }, logSink))
-      starting.catch((error: unknown) => {
-        onError(error)
-        onExit()
-      })
+      loading
+        .then(({ startWorker }) => startWorker({ ...init, mainPort: workerPort }))
+        .catch((error: unknown) => {
+          onError(error)
+          onExit()
+        })
       return mainPort
     },
-    terminate: () => (closing ??= close()),
+    terminate: () => Promise.resolve(),
   }
 }
 
-/**
- * Loads the workers of a pool before the core is open: threads load their modules while this one opens it. `logSink`:
- * takes the lines of a worker on this thread.
- */
-export function loadWorkers(count: number, logSink: LogSink): LoadedWorker[] {
-  if (count === 1) return [loadLocalWorker(logSink)]
+/** Loads the workers of a pool before the core is open: threads load their modules while this one opens it. */
+export function loadWorkers(count: number): LoadedWorker[] {
+  if (count === 1) return [loadLocalWorker()]
   return Array.from({ length: count }, (_, index) => loadWorkerThread(index + 1))
 }

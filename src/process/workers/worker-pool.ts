@@ -8,7 +8,7 @@ import { toApiError } from '../../db/store-error.ts'
 import { release } from '../../lib/version.ts'
 import { apiErrors, Channel, ChannelClosedError, type Args } from '../../rpc/channel.ts'
 import type { Config } from '../../config.ts'
-import type { Log, LogSink } from '../../lib/log.ts'
+import type { Log } from '../../lib/log.ts'
 import type { ConfigDelta } from '../../engine/config-cache.ts'
 import type { Core } from '../../engine/core.ts'
 import type { LedgerCalls } from '../../engine/ledger-calls.ts'
@@ -27,7 +27,6 @@ export interface WorkerPoolDeps {
   readonly core: Core
   readonly config: Config
   readonly log: Log
-  readonly logSink: LogSink
   readonly control: ControlHandler
   readonly keyUsage: KeyUsage
   readonly rejections: RejectionRecorder
@@ -109,7 +108,6 @@ export class WorkerPool {
       currency: core.currency,
       dataKeys: core.sealer.keys,
       controlMethods: Object.keys(this.#deps.control.services),
-      writesLog: this.#deps.logSink.descriptor !== undefined,
     }
     const ready = Promise.withResolvers<void>()
     const failure = Promise.withResolvers<never>()
@@ -144,7 +142,7 @@ export class WorkerPool {
   }
 
   #servicesFor(ledger: WorkerLedger, onReady: () => void): MainServices & Record<string, object> {
-    const { core, control, logSink } = this.#deps
+    const { core, control } = this.#deps
     const { authority } = core
     return {
       control: control.services,
@@ -161,7 +159,6 @@ export class WorkerPool {
         addRejectedField: (record) => this.#broadcastRejectedField(record),
         observeMaximum: (seen) => void this.#maximums.observe(seen),
         onReady,
-        log: (lines) => logSink.write(lines),
       },
     }
   }
@@ -263,12 +260,6 @@ export class WorkerPool {
     }, graceMs)
     await Promise.all(workers.map(({ remote }) => remote.drain().catch(ignoreExit)))
     clearTimeout(grace)
-    await this.terminate()
-  }
-
-  /** Ends all workers, with their listeners and connections, at once. */
-  async terminate(): Promise<void> {
-    this.#isClosing = true
-    await Promise.all(Array.from(this.#workers.values(), ({ worker }) => worker.terminate()))
+    await Promise.all(workers.map(({ worker }) => worker.terminate()))
   }
 }

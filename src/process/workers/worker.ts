@@ -16,10 +16,9 @@ import { parseCidrs } from '../../lib/address-guard.ts'
 import { errorMessage } from '../../lib/error-message.ts'
 import { memoizeFor } from '../../lib/memoize-for.ts'
 import { defaultClientBounds, HttpClient } from '../../lib/http-client/http-client.ts'
-import { createLog, type Log, type LogBindings, type LogSink } from '../../lib/log.ts'
+import { createLog, type Log } from '../../lib/log.ts'
 import { createSealer, type Sealer } from '../../lib/encryption.ts'
 import { SlotMap } from '../../lib/slot-map.ts'
-import { AccessTokens } from '../../relay/routing/access-token.ts'
 import type { RelayDeps } from '../../relay/request-context.ts'
 import { ResponseItems } from '../../usage/response-items.ts'
 import { ResponsePins } from '../../usage/response-pins.ts'
@@ -32,7 +31,7 @@ import { openConfigCache, type ConfigCache } from '../../engine/config-cache.ts'
 import { withReportSlots } from './report-slots.ts'
 import { RejectionReports } from '../../engine/rejection-reports.ts'
 import { requestLogFields } from './request-outcomes.ts'
-import { createWorkerListener, type WorkerListener } from './http-listener.ts'
+import { createWorkerListener } from './http-listener.ts'
 import { createThreadCheck } from './thread-checks.ts'
 import { WorkerHealth } from './worker-health.ts'
 import { RouteNotifications } from './route-notifications.ts'
@@ -61,7 +60,6 @@ interface WorkerContext extends WorkerDb {
   readonly rejectedFields: RejectedFields
   readonly metrics: WorkerMetrics
   readonly log: Log
-  readonly closeDb: () => Promise<void>
 }
 
 function createRelayDeps(context: WorkerContext): RelayDeps {
@@ -79,7 +77,6 @@ function createRelayDeps(context: WorkerContext): RelayDeps {
     responseItems: itemsWithLog(new ResponseItems(db, sealer, config.responseItemsTtlMs), log),
     sealer,
     client: new HttpClient({ ...defaultClientBounds, allow }),
-    accessTokens: new AccessTokens(),
     quirks: {
       rejectedFields: (upstream, model, now) => rejectedFields.fields(upstream, model, now),
       addRejectedField(record) {
@@ -176,20 +173,15 @@ function createFailureLogs(log: Log) {
   }
 }
 
-/** The fields of all lines of a worker's log. */
-export function logBindings({ node, number }: Pick<WorkerInit, 'node' | 'number'>): LogBindings {
-  return { ...(node === null ? {} : { node }), worker: number }
-}
-
-async function openContext(init: WorkerInit, logSink: LogSink | null): Promise<WorkerContext> {
+async function openContext(init: WorkerInit): Promise<WorkerContext> {
   const { config, currency } = init
   const opened = await openDb(init.db)
   const sealer = createSealer(init.dataKeys.bytes, init.dataKeys.isNewestReadOnly)
   const configCache = await openConfigCache(opened.db, sealer)
   const metrics = new WorkerMetrics(init, (id) => configCache.catalog.upstream(id)?.name)
   const { db, lookups } = measureQueries(opened, metrics.registry)
+  const node = init.node === null ? {} : { node: init.node }
   const channel: MainChannel = new Channel(init.mainPort, apiErrors(rethrow))
-  const sink = logSink ?? { write: (lines: string) => channel.send('relay', 'log', lines) }
   return {
     config,
     currency,
@@ -199,12 +191,11 @@ async function openContext(init: WorkerInit, logSink: LogSink | null): Promise<W
     configCache,
     metrics,
     channel,
-    log: createLog(config.logLevel, sink, logBindings(init)),
+    log: createLog(config.logLevel, { ...node, worker: init.number }),
     ledger: new RemoteLedger(channel),
     health: new WorkerHealth(channel),
     rejectedFields: new RejectedFields(),
     controlMethods: init.controlMethods,
-    closeDb: () => opened.close(),
   }
 }
 
@@ -212,26 +203,9 @@ function checkThreads({ db, lookups }: WorkerContext, ctx: AppContext): () => Pr
   return createThreadCheck([() => ctx.respond(), () => db.first(oneRow), () => lookups.first(oneRow)])
 }
 
-export interface StartedWorker {
-  /** Closes its listener, its connections and its database at once. A thread that ends needs no call. */
-  close(): Promise<void>
-}
-
-async function close(
-  { metrics, channel, closeDb }: WorkerContext,
-  listener: WorkerListener,
-  client: HttpClient,
-): Promise<void> {
-  listener.destroy()
-  client.close()
-  metrics.close()
-  channel.close()
-  await closeDb()
-}
-
-/** Starts a worker; resolves when it can serve. `logSink`: null sends its lines to the main thread. */
-export async function startWorker(init: WorkerInit, logSink: LogSink | null): Promise<StartedWorker> {
-  const context = await openContext(init, logSink)
+/** Starts a worker; resolves when it can serve. */
+export async function startWorker(init: WorkerInit): Promise<void> {
+  const context = await openContext(init)
   const { config, configCache, channel, ledger, health, rejectedFields, metrics, log } = context
   let state: NodeState = { isReady: false, outage: null, isDraining: false }
   const relay = createRelayDeps(context)
@@ -296,5 +270,4 @@ export async function startWorker(init: WorkerInit, logSink: LogSink | null): Pr
   }
   channel.serve({ services: { worker } satisfies WorkerServices, batched: ledger.events })
   channel.send('relay', 'onReady')
-  return { close: () => close(context, listener, relay.client) }
 }

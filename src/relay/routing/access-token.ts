@@ -3,7 +3,7 @@
  * and it is cached until shortly before it expires or until the provider rejects it.
  */
 import type { UpstreamCall, TokenRequest } from '../../providers/provider.ts'
-import type { HttpClient } from '../../lib/http-client/http-client.ts'
+import type { AttemptDeps } from '../request-context.ts'
 import type { AttemptCall } from './attempt-call.ts'
 import { sendAuxiliaryRequest } from './auxiliary-request.ts'
 import { UpstreamCallError } from './upstream-transport.ts'
@@ -14,57 +14,46 @@ interface AccessToken {
   readonly lifetimeMs: number
 }
 
-interface TokenDeps {
-  readonly client: HttpClient
-  /** Milliseconds since the epoch. */
-  readonly now: () => number
-}
-
 interface CachedToken {
   readonly token: Promise<AccessToken>
   /** Milliseconds since the epoch; Infinity while the token is being fetched. */
   expiresAtMs: number
 }
 
+/** By credential. The token of a credential that was replaced is removed when it expires. */
+const tokens = new Map<string, CachedToken>()
 const maxResponseBytes = 65_536
 /** A token is not used in its last minute, so that it does not expire during a call. */
 const expiryMarginMs = 60_000
 
-/** The tokens of a thread. */
-export class AccessTokens {
-  /** By credential. The token of a credential that was replaced is removed when it expires. */
-  readonly #tokens = new Map<string, CachedToken>()
-
-  /** The token for a call; `null` if the credential needs none. Rejects with what `upstreamErrorFromException` reads. */
-  async get(deps: TokenDeps, call: AttemptCall): Promise<string | null> {
-    const tokens = this.#tokens
-    const now = deps.now()
-    const cached = tokens.get(call.credential)
-    if (cached && cached.expiresAtMs > now) return (await cached.token).token
-    const tokenRequest = call.provider.buildTokenRequest?.(call)
-    if (!tokenRequest) return null
-    for (const [credential, { expiresAtMs }] of tokens) if (expiresAtMs <= now) tokens.delete(credential)
-    const created: CachedToken = { token: requestToken(tokenRequest, deps, call), expiresAtMs: Infinity }
-    tokens.set(call.credential, created)
-    try {
-      const { token, lifetimeMs } = await created.token
-      created.expiresAtMs = now + lifetimeMs - expiryMarginMs
-      return token
-    } catch (error) {
-      if (tokens.get(call.credential) === created) tokens.delete(call.credential)
-      throw error
-    }
+/** The token for a call; `null` if the credential needs none. Rejects with what `upstreamErrorFromException` reads. */
+export async function getAccessToken(deps: AttemptDeps, call: AttemptCall): Promise<string | null> {
+  const now = deps.now()
+  const cached = tokens.get(call.credential)
+  if (cached && cached.expiresAtMs > now) return (await cached.token).token
+  const tokenRequest = call.provider.buildTokenRequest?.(call)
+  if (!tokenRequest) return null
+  for (const [credential, { expiresAtMs }] of tokens) if (expiresAtMs <= now) tokens.delete(credential)
+  const created: CachedToken = { token: requestToken(tokenRequest, deps, call), expiresAtMs: Infinity }
+  tokens.set(call.credential, created)
+  try {
+    const { token, lifetimeMs } = await created.token
+    created.expiresAtMs = now + lifetimeMs - expiryMarginMs
+    return token
+  } catch (error) {
+    if (tokens.get(call.credential) === created) tokens.delete(call.credential)
+    throw error
   }
+}
 
-  /** Call when the provider rejects the token: the next call fetches a new one. */
-  discard(call: UpstreamCall): void {
-    this.#tokens.delete(call.credential)
-  }
+/** Call when the provider rejects the token: the next call fetches a new one. */
+export function discardAccessToken(call: UpstreamCall): void {
+  tokens.delete(call.credential)
 }
 
 async function requestToken(
   tokenRequest: TokenRequest,
-  deps: TokenDeps,
+  deps: AttemptDeps,
   { credential, timeouts, proxy }: AttemptCall,
 ): Promise<AccessToken> {
   const request = { ...tokenRequest.request, method: 'POST', maxBytes: maxResponseBytes } as const

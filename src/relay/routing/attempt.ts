@@ -21,6 +21,7 @@ import {
   upstreamErrorFromConnection,
   upstreamErrorFromException,
 } from './upstream-transport.ts'
+import { getAccessToken, discardAccessToken } from './access-token.ts'
 import { UpstreamStream } from '../streaming/upstream-stream.ts'
 import type { UsageMeter } from '../streaming/usage-meter.ts'
 import { readBufferedResponse, type ReceivedResponse } from './buffered-response.ts'
@@ -107,7 +108,7 @@ export class UpstreamAttempt implements RequestAttempt, ResponseHandler {
       this.#sendRequest()
       return
     }
-    this.#deps.accessTokens.get(this.#deps, this.#call).then(
+    getAccessToken(this.#deps, this.#call).then(
       (token) => this.#sendRequest(token ?? undefined),
       (error: unknown) => this.#fail(upstreamErrorFromException(error)),
     )
@@ -241,7 +242,7 @@ export class UpstreamAttempt implements RequestAttempt, ResponseHandler {
       result.kind === 'error' &&
       result.error.kind === 'credential'
     )
-      this.#deps.accessTokens.discard(this.#call)
+      discardAccessToken(this.#call)
     this.#resolve(result)
   }
 

@@ -16,7 +16,7 @@ import { respondWithError, respondWith } from '../../support/upstream/scripted-r
 
 /** 127.0.0.1 is where scripted upstreams listen. */
 const allowed = '127.0.0.1/32,192.168.7.0/24'
-const server = await sharedTestServer({ env: { UPSTREAM_ALLOW: allowed } })
+const server = await sharedTestServer({ env: { WORKERS: '2', UPSTREAM_ALLOW: allowed } })
 
 async function callWithKey(
   at: TestServer,

@@ -1,5 +1,4 @@
 // @backend both
-// @relay 2 workers
 /** API keys, allowed addresses and CORS: every change applies to the next request. */
 
 import assert from 'node:assert/strict'
@@ -16,7 +15,7 @@ import { waitUntil } from '../../support/wait.ts'
 
 const page = 'https://app.example'
 const server = await sharedTestServer({
-  env: { TRUST_PROXY: '127.0.0.1,10.0.0.0/8', CORS_ORIGINS: page },
+  env: { TRUST_PROXY: '127.0.0.1,10.0.0.0/8', CORS_ORIGINS: page, WORKERS: '2' },
 })
 const upstream = await server.upstream(respondWith('Hello!', { input: 10, output: 5 }))
 for (const id of ['m', 'vendor/large', 'other']) await server.model(id, { upstreams: [upstream] })

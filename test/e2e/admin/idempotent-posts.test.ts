@@ -1,16 +1,15 @@
 // @backend both
-// @relay process – a test kills the relay
 /** `Idempotency-Key` in the admin API: concurrent and repeated calls, two administrators, and a crash. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { readError } from '../../support/client/responses.ts'
 import { setUpOperator } from '../../support/console/console-session.ts'
 import { readDatabaseBytes } from '../../support/server/database-access.ts'
-import { sharedServerProcess } from '../../support/server/server-process.ts'
+import { sharedTestServer } from '../../support/server/test-server.ts'
 import { waitFor } from '../../support/upstream/fault-injection.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
 
-const server = await sharedServerProcess({ env: { WORKERS: '2' } })
+const server = await sharedTestServer({ env: { WORKERS: '2' } })
 const upstream = await server.upstream(respondWith('Hello!'))
 const operator = await setUpOperator(server)
 
@@ -103,7 +102,7 @@ describe('Idempotency keys of the admin API', () => {
     const voucher = await (await send('/vouchers', order, 'kept')).text()
     const { resume } = await startSlowCall('killed')
     const before = upstream.requests.length
-    await server.relay.kill()
+    await server.kill()
     resume()
     await server.restart()
     const repeated = await send(`/upstreams/${upstream.id}/test`, { model: 'any' }, 'killed')

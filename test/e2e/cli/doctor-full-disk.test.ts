@@ -1,6 +1,5 @@
 // @backend sqlite – the disk of the embedded database
 // @suite all – starts a relay for each test
-// @relay process – a test kills the relay
 /** `sluice doctor` on a full disk, with the relay running and stopped. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'

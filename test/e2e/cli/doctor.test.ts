@@ -1,16 +1,15 @@
 // @backend both (cluster in long runs)
-// @relay process – names the process
 /** `sluice doctor`: its checks of upstreams and of hardening. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { commandLineFor } from '../../support/server/command-line.ts'
-import { startServerProcess } from '../../support/server/server-process.ts'
+import { startTestServer } from '../../support/server/test-server.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
 
 describe('sluice doctor', () => {
   test('Upstreams – are checked with the relay running and stopped', async (t) => {
-    const server = await startServerProcess(t)
+    const server = await startTestServer(t)
     const sluice = commandLineFor(server.relay)
     const upstream = await server.upstream(respondWith('Hi!'))
     await server.model('m', { upstreams: [upstream] })

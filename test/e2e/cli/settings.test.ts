@@ -1,6 +1,5 @@
 // @backend sqlite – commands without a database
 // @suite all – starts a relay for each test
-// @relay process – starts with invalid settings
 /** Settings that are valid and probably a mistake: at the start and in `sluice doctor`. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'

@@ -1,6 +1,5 @@
 // @backend sqlite – writes its history straight into a SQLite file
 // @suite all – requests hundreds of slow reports
-// @relay 2 workers
 /** Reports of one account delay neither those of others nor replays. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -19,7 +18,7 @@ import { respondWith } from '../../support/upstream/scripted-responses.ts'
 /** Reads 20,000 rows, the maximum of a page, and finds none. */
 const slowReport = '/api/console/requests?model=none'
 
-const server = await sharedTestServer()
+const server = await sharedTestServer({ env: { WORKERS: '2' } })
 const upstream = await server.upstream(respondWith('Hello!'))
 await server.model('m', { upstreams: [upstream] })
 const operator = await setUpOperator(server)

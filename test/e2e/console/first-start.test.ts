@@ -1,5 +1,4 @@
 // @backend both (cluster in long runs)
-// @relay process – starts relays as an operator does
 /** A relay behind https, without ADMIN_API_KEY and with invites: set-up by a link, and its first restart. */
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
@@ -21,7 +20,7 @@ import {
 } from '../../support/console/console-session.ts'
 import { setupLinkFileName } from '../../../src/process/setup-link-file.ts'
 import { startRelay } from '../../support/server/relay-process.ts'
-import { serverOf } from '../../support/server/server-process.ts'
+import { TestServer } from '../../support/server/test-server.ts'
 import { freePort } from '../../support/upstream/unreachable-addresses.ts'
 import { waitUntil } from '../../support/wait.ts'
 
@@ -33,7 +32,7 @@ const publicUrl = 'https://relay.example'
 const env = { ADMIN_API_KEY: '', SIGN_UP: 'invite', PUBLIC_URL: publicUrl }
 const dataDir = await mkdtemp(join(tmpdir(), 'sluice-test-'))
 // Not a shared test server, which checks for open holds after each test: there is no API key for that at first.
-const server = serverOf(await startRelay({ dataDir, env }), { env })
+const server = new TestServer(await startRelay({ dataDir, env }), { env })
 after(() => server.close())
 
 const openSession = (): ConsoleSession => new ConsoleSession(server.url, publicUrl)

@@ -20,7 +20,7 @@ import { executeSql } from '../../support/server/database-access.ts'
 import { sharedTestServer } from '../../support/server/test-server.ts'
 
 const server = await sharedTestServer({
-  env: { SIGN_UP: 'open', UPSTREAM_ALLOW: '127.0.0.0/8' },
+  env: { SIGN_UP: 'open', UPSTREAM_ALLOW: '127.0.0.0/8', WORKERS: '2' },
 })
 const operator = await setUpOperator(server)
 const unconfirmed = await signInAgain()

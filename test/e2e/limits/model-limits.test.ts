@@ -1,16 +1,15 @@
 // @backend both (also without Redis)
-// @relay process – a test kills the relay
 /** Rate limits of a model: they apply to each account in addition to the limits of the account and the key, all or nothing. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { chatRequest, type Account } from '../../support/server/account.ts'
 import { readError } from '../../support/client/responses.ts'
 import { expectResponse, expectError } from '../../support/client/admin-api.ts'
-import { sharedServerProcess } from '../../support/server/server-process.ts'
+import { sharedTestServer } from '../../support/server/test-server.ts'
 import { sendConcurrently, withStatus } from '../../support/client/parallel-requests.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
 
-const server = await sharedServerProcess({ env: { WORKERS: '2' } })
+const server = await sharedTestServer({ env: { WORKERS: '2' } })
 const upstream = await server.upstream(respondWith('Hello!', { input: 10, output: 5 }))
 await server.model('plain', { upstreams: [upstream] })
 
@@ -121,7 +120,7 @@ describe('Model limits', () => {
     await server.model('daily', { upstreams: [upstream], limits: { rpd: 3 } })
     const account = await server.account({ balance: '1', timezone: 'Asia/Shanghai' })
     for (let call = 0; call < 2; call += 1) assert.equal(await requestStatus(account, 'daily'), 200)
-    await server.relay.kill()
+    await server.kill()
     await server.restart()
     assert.equal(await requestStatus(account, 'daily'), 200)
     const sentAt = Date.now()

@@ -1,5 +1,4 @@
 // @backend both (also without Redis)
-// @relay 2 workers
 /** Rate limits of accounts and keys: requests, tokens and concurrency, and what responses report. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -11,7 +10,7 @@ import { sendConcurrently, withStatus } from '../../support/client/parallel-requ
 import { respondWithError, respondWith } from '../../support/upstream/scripted-responses.ts'
 import { waitUntil } from '../../support/wait.ts'
 
-const server = await sharedTestServer()
+const server = await sharedTestServer({ env: { WORKERS: '2' } })
 const upstream = await server.upstream(respondWith('Hello!', { input: 10, output: 5 }))
 await server.model('m', { upstreams: [upstream] })
 const body = chatRequest('m', { max_tokens: 10 })

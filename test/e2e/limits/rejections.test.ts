@@ -14,7 +14,7 @@ const maxRows = 60
 const perCode = 400
 const minuteMs = 60_000
 
-const server = await sharedTestServer()
+const server = await sharedTestServer({ env: { WORKERS: '2' } })
 const upstream = await server.upstream(respondWith('Hello!', { input: 1, output: 1 }))
 await server.model('m', { upstreams: [upstream] })
 

@@ -8,7 +8,7 @@ import { sharedTestServer } from '../../support/server/test-server.ts'
 import { sendConcurrently, withStatus } from '../../support/client/parallel-requests.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
 
-const server = await sharedTestServer()
+const server = await sharedTestServer({ env: { WORKERS: '2' } })
 const upstream = await server.upstream(respondWith('Hello!', { input: 10, output: 5 }))
 await server.model('m', { upstreams: [upstream] })
 const body = chatRequest('m', { max_tokens: 10 })

@@ -1,5 +1,4 @@
 // @backend both
-// @relay process – a test kills the relay
 /** Automatic recharge with a saved card: consent, the charge that triggers it, crashes, and who switches it off. */
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
@@ -14,13 +13,13 @@ import { settingsOf } from '../../support/payments/providers.ts'
 import { deliverNotice } from '../../support/payments/scripted-provider.ts'
 import { StripeServer } from '../../support/payments/stripe-server.ts'
 import { Account, chatRequest } from '../../support/server/account.ts'
-import { sharedServerProcess } from '../../support/server/server-process.ts'
+import { sharedTestServer } from '../../support/server/test-server.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
 import { waitUntil } from '../../support/wait.ts'
 
 const stripe = await StripeServer.start()
 after(() => stripe[Symbol.asyncDispose]())
-const server = await sharedServerProcess({
+const server = await sharedTestServer({
   env: { ...settingsOf([stripe]), BANK_TRANSFER: 'Sluice Ltd, 6222', BANK_ACCOUNT: '6222' },
 })
 // A call costs 0.02.
@@ -104,7 +103,7 @@ describe('Automatic recharge', () => {
         () => stripe.calls.slice(before).some(({ path }) => path === '/v1/payment_intents'),
         'the charge to be asked for',
       )
-      await server.relay.kill()
+      await server.kill()
       stripe.lostResponses = 0
       stripe.faults = {}
       await server.restart()

@@ -1,12 +1,11 @@
 // @backend both
-// @relay process – starts relays as an operator does
 /** Money under concurrent requests: balances, holds, negative credits, prices and price factors. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { formatAmount, parseAmount } from '../../../src/lib/money.ts'
 import { chatRequest } from '../../support/server/account.ts'
 import { startRelay } from '../../support/server/relay-process.ts'
-import { sharedServerProcess } from '../../support/server/server-process.ts'
+import { sharedTestServer } from '../../support/server/test-server.ts'
 import { trials } from '../../support/runner/suite.ts'
 import { pauseAfter, waitFor } from '../../support/upstream/fault-injection.ts'
 import {
@@ -25,7 +24,7 @@ import { executeSql } from '../../support/server/database-access.ts'
 import { waitUntil } from '../../support/wait.ts'
 
 const env = { WORKERS: '2' }
-const server = await sharedServerProcess({ env })
+const server = await sharedTestServer({ env })
 const upstream = await server.upstream(respondWith('Hello!'))
 /** In nanos per token: 2,000 in, 8,000 out. */
 const prices: [string, string] = ['0.002', '0.008']

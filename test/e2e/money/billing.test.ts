@@ -1,5 +1,4 @@
 // @backend both
-// @relay 2 workers
 /** The cost of a request: with valid, missing or invalid usage, after failed attempts, and under concurrency. */
 
 import assert from 'node:assert/strict'
@@ -17,7 +16,7 @@ import {
 } from '../../support/upstream/scripted-responses.ts'
 import type { Usage } from '../../support/upstream/scripted-responses.ts'
 
-const server = await sharedTestServer()
+const server = await sharedTestServer({ env: { WORKERS: '2' } })
 const upstream = await server.upstream(respondWith('Hello!'))
 /** In nanos per token: 2,000 in, 8,000 out. */
 const prices: [string, string] = ['0.002', '0.008']

@@ -1,6 +1,5 @@
 // @backend both (cluster in long runs)
 // @suite all – starts a relay whose clock jumps
-// @relay process – its clock is shifted by a preloaded module
 /** A clock that runs ahead or behind and comes back: a warning each time, and caps of the present day. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,7 +9,7 @@ import { describe, test } from 'node:test'
 
 import { dayEndOf } from '../../../src/ledger/periods.ts'
 import { chatRequest } from '../../support/server/account.ts'
-import { startServerProcess } from '../../support/server/server-process.ts'
+import { startTestServer } from '../../support/server/test-server.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
 import { waitUntil } from '../../support/wait.ts'
 
@@ -26,7 +25,7 @@ describe('Clock', () => {
     const clockFile = join(folder, 'ahead-ms')
     const setClockAhead = (ms: number): void => writeFileSync(clockFile, String(ms))
     setClockAhead(0)
-    const server = await startServerProcess(t, {
+    const server = await startTestServer(t, {
       env: { NODE_OPTIONS: `--import=${preload}`, CLOCK_AHEAD_FILE: clockFile },
     })
     // After the relay, which reads it.

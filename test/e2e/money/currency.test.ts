@@ -1,5 +1,4 @@
 // @backend sqlite – starts of relays with other settings; test/cluster/currency.test.ts covers PostgreSQL
-// @relay process – starts relays as an operator does
 /** The platform's currency: chosen at the first start, in every amount, and never changed. */
 
 import assert from 'node:assert/strict'
@@ -10,7 +9,7 @@ import { createTemporaryDir } from '../../../src/db/store.fixture.ts'
 import { chatRequest } from '../../support/server/account.ts'
 import { CommandLine, commandLineFor } from '../../support/server/command-line.ts'
 import { startRelay } from '../../support/server/relay-process.ts'
-import { startServerProcess } from '../../support/server/server-process.ts'
+import { startTestServer } from '../../support/server/test-server.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
 
 const differs = (configured: string, stored: string): RegExp =>
@@ -22,7 +21,7 @@ async function readText(response: Response | Promise<Response>): Promise<string>
 
 describe('Currency', () => {
   test('USD at the first start – is the currency of every amount', async (t) => {
-    const server = await startServerProcess(t, { env: { CURRENCY: 'USD' } })
+    const server = await startTestServer(t, { env: { CURRENCY: 'USD' } })
     const upstream = await server.upstream(respondWith('Hi!', { input: 1000, output: 1000 }))
     await server.model('m', { upstreams: [upstream], prices: ['0.002', '0.002'] })
     const account = await server.account({ balance: '5' })
@@ -59,7 +58,7 @@ describe('Currency', () => {
   })
 
   test('another value later – refuses the start and names both', async (t) => {
-    const server = await startServerProcess(t, { env: { CURRENCY: 'JPY' } })
+    const server = await startTestServer(t, { env: { CURRENCY: 'JPY' } })
     await server.stop()
     await assert.rejects(server.restart({ CURRENCY: 'EUR' }), differs('EUR', 'JPY'))
     await assert.rejects(server.restart({ CURRENCY: 'usd' }), /Invalid CURRENCY: must be a code of ISO 4217/)
@@ -72,7 +71,7 @@ describe('Currency', () => {
   })
 
   test('backup – carries the currency to where it is restored', async (t) => {
-    const server = await startServerProcess(t, { env: { CURRENCY: 'USD' } })
+    const server = await startTestServer(t, { env: { CURRENCY: 'USD' } })
     const backup = join(createTemporaryDir(t), 'backup')
     await commandLineFor(server.relay).output(['backup', backup])
     const dataDir = join(createTemporaryDir(t), 'restored')

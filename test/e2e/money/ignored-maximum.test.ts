@@ -10,7 +10,7 @@ import { waitFor } from '../../support/upstream/fault-injection.ts'
 import { numberedWords, respondWith } from '../../support/upstream/scripted-responses.ts'
 import { waitUntil } from '../../support/wait.ts'
 
-const server = await sharedTestServer()
+const server = await sharedTestServer({ env: { WORKERS: '2' } })
 /** A whole response costs ¥0.04. */
 const prices: [string, string] = ['0', '0.02']
 const wholeTokens = 2000

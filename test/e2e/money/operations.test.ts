@@ -1,5 +1,4 @@
 // @backend both (cluster in long runs)
-// @relay process – a test kills the relay
 /** The promises about money (M1 to M6), for the operations beside chat: many callers at once, kill -9, aborts. */
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
@@ -10,7 +9,7 @@ import {
   totalCost,
   withStatus,
 } from '../../support/client/parallel-requests.ts'
-import { sharedServerProcess } from '../../support/server/server-process.ts'
+import { sharedTestServer } from '../../support/server/test-server.ts'
 import type { Script } from '../../support/upstream/exchange.ts'
 import { neverRespond } from '../../support/upstream/fault-injection.ts'
 import {
@@ -34,7 +33,7 @@ interface OperationCase {
   readonly speaks?: readonly string[]
 }
 
-const server = await sharedServerProcess({ env: { WORKERS: '2', FREE_ABORTS_PER_HOUR: '1000' } })
+const server = await sharedTestServer({ env: { WORKERS: '2', FREE_ABORTS_PER_HOUR: '1000' } })
 const [input, output] = [10, 500]
 const generationCost = BigInt(input) * 2000n + BigInt(output) * 8000n
 const tokenIds = Array.from({ length: input }, (_, index) => index)
@@ -182,7 +181,7 @@ for (const { name, path, body: fields, script, cost, operation, speaks } of case
           }
       })
       await waitUntil(() => completed.size >= 30, '30 completed requests')
-      await server.relay.kill()
+      await server.kill()
       await Promise.all(callers)
       await server.restart()
       await server.assertNoOpenHolds()

@@ -9,7 +9,7 @@ import { sharedTestServer } from '../../support/server/test-server.ts'
 import { inOneBurst, truncateAfter } from '../../support/upstream/fault-injection.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
 
-const server = await sharedTestServer()
+const server = await sharedTestServer({ env: { WORKERS: '2' } })
 /** Few and short enough that the relay reads all of them at once. Each word is one token of four characters. */
 const deltas = Array.from({ length: 50 }, () => ' abc'.repeat(10))
 const words = 500

@@ -1,5 +1,4 @@
 // @backend both
-// @relay process – its clock is shifted by a preloaded module
 /** Spend caps: they stop service, say when it resumes, and resume it without an operator. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -7,12 +6,12 @@ import { parseAmount } from '../../../src/lib/money.ts'
 import { dayEndOf, monthEndOf } from '../../../src/ledger/periods.ts'
 import { chatRequest, type Account } from '../../support/server/account.ts'
 import { readError } from '../../support/client/responses.ts'
-import { sharedServerProcess } from '../../support/server/server-process.ts'
+import { sharedTestServer } from '../../support/server/test-server.ts'
 import { sendConcurrently, totalCost, withStatus } from '../../support/client/parallel-requests.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
 
 const preload = new URL('../../support/server/preload/shifted-clock.ts', import.meta.url).href
-const server = await sharedServerProcess({ env: { WORKERS: '2', NODE_OPTIONS: `--import=${preload}` } })
+const server = await sharedTestServer({ env: { WORKERS: '2', NODE_OPTIONS: `--import=${preload}` } })
 const upstream = await server.upstream(respondWith('Hello!', { input: 10, output: 500 }))
 await server.model('m', { upstreams: [upstream], prices: ['0.002', '0.008'] })
 await server.showObedience('m', upstream)

@@ -1,5 +1,4 @@
 // @backend both
-// @relay process – a test kills the relay
 /** Trial credit: granted once for each mailbox, also under concurrency and after a crash, and its expiry. */
 import assert from 'node:assert/strict'
 import { describe, test, type TestContext } from 'node:test'
@@ -18,13 +17,13 @@ import {
   expectResponse,
   openTrialAccount,
 } from '../../support/client/admin-api.ts'
-import { sharedServerProcess } from '../../support/server/server-process.ts'
+import { sharedTestServer } from '../../support/server/test-server.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
 import { signUpCustomer } from '../../support/console/console-session.ts'
 import { openDatabase, executeSql } from '../../support/server/database-access.ts'
 import { waitUntil } from '../../support/wait.ts'
 
-const server = await sharedServerProcess({ env: { WORKERS: '2', SIGN_UP: 'open' } })
+const server = await sharedTestServer({ env: { WORKERS: '2', SIGN_UP: 'open' } })
 
 /** Creates a promotion that runs until the end of the test. */
 async function startPromotion(t: TestContext, fields: object = {}): Promise<JsonObject> {
@@ -35,7 +34,7 @@ async function startPromotion(t: TestContext, fields: object = {}): Promise<Json
 
 /** Expires every trial credit. */
 async function expireTrials(): Promise<void> {
-  await server.relay.kill()
+  await server.kill()
   await executeSql(server.relay, 'update trial_grants set expires_at = 1')
   await server.restart()
 }
@@ -94,7 +93,7 @@ describe('Trial credit', () => {
 
   test('Grant recorded before a crash – is credited once at the next start', async (t) => {
     await startPromotion(t)
-    await server.relay.kill()
+    await server.kill()
     const store = await openDatabase(server.relay)
     const email = 'crash@example.com'
     const promotion = await runningPromotion(store.db, null, Date.now())
@@ -106,7 +105,7 @@ describe('Trial credit', () => {
     const account = new Account(server, value.id)
     await server.restart()
     await waitUntil(async () => (await account.balance()) === '5', 'the credit')
-    await server.relay.kill()
+    await server.kill()
     await server.restart()
     assert.equal(await account.balance(), '5')
     assert.equal((await openTrialAccount(server, 'crash+again@example.com')).balance, '0')

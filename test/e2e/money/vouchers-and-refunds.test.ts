@@ -1,17 +1,16 @@
 // @backend both
-// @relay process – a test kills the relay
 /** Vouchers and refunds: each is credited once, also under concurrency and after a crash. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { claimVoucher } from '../../../src/ledger/credits/vouchers.ts'
 import { chatRequest, type Account } from '../../support/server/account.ts'
 import { expectResponse, expectError, type JsonObject, type List } from '../../support/client/admin-api.ts'
-import { sharedServerProcess } from '../../support/server/server-process.ts'
+import { sharedTestServer } from '../../support/server/test-server.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
 import { openDatabase } from '../../support/server/database-access.ts'
 import { waitUntil } from '../../support/wait.ts'
 
-const server = await sharedServerProcess({ env: { WORKERS: '2' } })
+const server = await sharedTestServer({ env: { WORKERS: '2' } })
 const upstream = await server.upstream(respondWith('Hello!', { input: 1000, output: 100 }))
 await server.model('m', { upstreams: [upstream] })
 
@@ -107,14 +106,14 @@ describe('Vouchers', () => {
   test('Redemption recorded before a crash – is credited once at the next start', async () => {
     const account = await server.account({ tier: 'new' })
     const code = await createVoucher({ amount: '7' })
-    await server.relay.kill()
+    await server.kill()
     const store = await openDatabase(server.relay)
     await claimVoucher(store.db, code, { account: account.id, at: Date.now(), by: 'test' })
     await store.close()
     await server.restart()
     await waitUntil(async () => (await account.balance()) === '7', 'the credit')
     await waitUntil(async () => (await account.state()).tier === 'standard', 'the tier')
-    await server.relay.kill()
+    await server.kill()
     await server.restart()
     assert.equal((await redeem(account, code)).status, 409)
     assert.equal(await account.balance(), '7')

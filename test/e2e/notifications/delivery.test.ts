@@ -1,11 +1,10 @@
 // @backend both (cluster in long runs)
-// @relay process – a test kills the relay
 /** Delivery of notifications: to every kind of channel in its service's format, normally once, and retried until accepted. */
 
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
 
-import { sharedServerProcess } from '../../support/server/server-process.ts'
+import { sharedTestServer } from '../../support/server/test-server.ts'
 import {
   parseBody,
   startChatService,
@@ -29,7 +28,7 @@ interface Channel {
 
 const pauseMs = 2000
 const mailbox = await startMailbox()
-const server = await sharedServerProcess({
+const server = await sharedTestServer({
   env: {
     // Where the sinks listen. Every other private address is forbidden.
     CHANNEL_ALLOW: '127.0.0.1/32',
@@ -274,7 +273,7 @@ describe('Notifications after a crash', () => {
     await openIncident('Before the crash', 'm')
     const first = await waitFor('the first attempt', () => sink.received[0])
     await waitFor('the fast channel', () => fast.received[0])
-    await server.relay.kill()
+    await server.kill()
     sink.respond = () => ({})
     await server.restart()
     const second = await waitFor('the second attempt', () => sink.received[1])

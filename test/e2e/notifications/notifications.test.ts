@@ -1,11 +1,10 @@
 // @backend both
-// @relay process – a test kills the relay
 /** Notifications of low balances and spend caps: sent once, in time, and without delaying requests. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { dayEndOf } from '../../../src/ledger/periods.ts'
 import { chatRequest, type Account } from '../../support/server/account.ts'
-import { sharedServerProcess } from '../../support/server/server-process.ts'
+import { sharedTestServer } from '../../support/server/test-server.ts'
 import { sendChatRequest, sendConcurrently } from '../../support/client/parallel-requests.ts'
 import { waitFor } from '../../support/upstream/fault-injection.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
@@ -20,7 +19,7 @@ interface Notification {
   readonly params: Record<string, string>
 }
 
-const server = await sharedServerProcess({ env: { WORKERS: '2' } })
+const server = await sharedTestServer({ env: { WORKERS: '2' } })
 const upstream = await server.upstream(respondWith('Hello!', { input: 10, output: 490 }))
 await server.model('m', { upstreams: [upstream] })
 await server.showObedience('m', upstream)
@@ -164,7 +163,7 @@ describe('Spend notifications', () => {
     for (let round = 0; round < 5; round += 1) await sendConcurrently(account, server.url, requested, 20)
     const expected = ['account_daily_cap_50', 'account_daily_cap_80', 'account_daily_cap_100']
     assert.deepEqual(await waitForCodes(account, 3), expected)
-    await server.relay.kill()
+    await server.kill()
     await server.restart()
     await sendConcurrently(account, server.url, requested, 20)
     assert.deepEqual(await waitForCodes(account, 3), expected)

@@ -1,6 +1,5 @@
 // @backend sqlite – test/cluster/backup.test.ts covers backups of a cluster
 // @suite all – some thirty commands and a relay for most tests
-// @relay process – a test kills the relay
 /** Backup of a running relay, restore elsewhere, and verification of both. */
 
 import assert from 'node:assert/strict'
@@ -13,8 +12,7 @@ import { describe, test, type TestContext } from 'node:test'
 
 import { CommandLine } from '../../support/server/command-line.ts'
 import { executeSql } from '../../support/server/database-access.ts'
-import { sharedServerProcess, startServerProcess } from '../../support/server/server-process.ts'
-import type { Verification } from '../../support/server/test-server.ts'
+import { sharedTestServer, startTestServer, type Verification } from '../../support/server/test-server.ts'
 import { startRelay } from '../../support/server/relay-process.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
 
@@ -33,7 +31,7 @@ async function createFolder(t: TestContext): Promise<string> {
 }
 
 /** The relay of all tests: one model, one account with a balance, and some paid requests. */
-const server = await sharedServerProcess()
+const server = await sharedTestServer()
 const upstream = await server.upstream(respondWith('Hi!', { input: 1000, output: 1000 }))
 await server.model('family-a-small', { upstreams: [upstream] })
 const account = await server.account({ balance: '1' })
@@ -134,7 +132,7 @@ describe('Backup and restore', () => {
     const folder = await createFolder(t)
     const key = { ENCRYPTION_KEY: 'the passphrase of this relay' }
     const wrongKey = { ENCRYPTION_KEY: 'the passphrase of another relay' }
-    const sealed = await startServerProcess(t, { env: key })
+    const sealed = await startTestServer(t, { env: key })
     const sluice = new CommandLine(sealed.dataDir, { ...key, PORT: String(sealed.relay.port) })
     const { path } = await sluice.json<Backup>(['backup', join(folder, 'copy')])
     const target = join(folder, 'data')
@@ -172,7 +170,7 @@ describe('Backup and restore', () => {
 
     const listEmails = async (): Promise<string[]> =>
       (await second.json<{ data: { email: string }[] }>(['account', 'list'])).data.map((each) => each.email)
-    await server.relay.kill()
+    await server.kill()
     assert.deepEqual(await listEmails(), [email])
     await server.restart()
     assert.deepEqual(await listEmails(), [email])
@@ -216,7 +214,7 @@ describe('Backup and restore', () => {
     }
     tamper('update entries set amount_nanos = amount_nanos + 5 where id = 2')
     for (const state of ['running', 'stopped']) {
-      if (state === 'stopped') await server.relay.kill()
+      if (state === 'stopped') await server.kill()
       const { code, output, errors } = await sluice.run(['verify', '--json'])
       assert.equal(code, 1, state)
       assert.partialDeepStrictEqual(JSON.parse(output), { ok: false })

@@ -1,13 +1,12 @@
 // @backend both (cluster in long runs)
-// @relay process – the relay and its workers are killed
 /** kill -9 and the loss of a worker during requests, compared with what the upstream sent. See test/long/crash.long.ts for more. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { crashEnv, prepareCrashServer, runCrashTrial } from '../../long/crash-trials.ts'
 import { trials } from '../../support/runner/suite.ts'
-import { sharedServerProcess } from '../../support/server/server-process.ts'
+import { sharedTestServer } from '../../support/server/test-server.ts'
 
-const server = await sharedServerProcess({ env: crashEnv })
+const server = await sharedTestServer({ env: crashEnv })
 const meter = await prepareCrashServer(server)
 
 const crashTimes = (timesMs: number[]): number[] => timesMs.slice(0, trials({ short: 2, all: 10 }))

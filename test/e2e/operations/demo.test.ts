@@ -1,5 +1,4 @@
 // @backend both (cluster in long runs)
-// @relay process – a test kills the relay
 /** The demo data of a first start: complete even after an interrupted start. */
 
 import assert from 'node:assert/strict'

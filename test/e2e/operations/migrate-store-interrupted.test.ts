@@ -1,6 +1,5 @@
 // @backend sqlite – migrates between SQLite and PostgreSQL itself
 // @suite all – needs PostgreSQL
-// @relay process – sends signals
 /** Store migrations that are interrupted, or whose nodes return later. */
 
 import assert from 'node:assert/strict'
@@ -13,7 +12,7 @@ import {
 } from '../../../src/db/postgres/postgres.fixture.ts'
 import { startCluster } from '../../support/server/cluster.ts'
 import { CommandLine } from '../../support/server/command-line.ts'
-import { startServerProcess } from '../../support/server/server-process.ts'
+import { startTestServer } from '../../support/server/test-server.ts'
 import { killWhileBlocked, beginSql } from '../../support/server/blocking-session.ts'
 
 interface MigrationResult {
@@ -35,7 +34,7 @@ if (skip === false) {
 
 describe('Interrupted store migration', () => {
   test('Migration killed during the schema – keeps both stores closed and resumes', { skip }, async (t) => {
-    const server = await startServerProcess(t)
+    const server = await startTestServer(t)
     const ann = await server.account({ balance: '5' })
     await server.stop()
     const url = await postgres.createDatabase()

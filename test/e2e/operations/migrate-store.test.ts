@@ -1,6 +1,5 @@
 // @backend sqlite – migrates between SQLite and PostgreSQL itself
 // @suite all – needs PostgreSQL
-// @relay process – a test kills the relay
 /** Migration of all data from SQLite to PostgreSQL and back. */
 
 import assert from 'node:assert/strict'
@@ -22,8 +21,12 @@ import {
 import { writeInvalidText } from '../../../src/engine/invalid-text.fixture.ts'
 import { chatRequest, type Account } from '../../support/server/account.ts'
 import { CommandLine } from '../../support/server/command-line.ts'
-import { startServerProcess, type ServerProcess } from '../../support/server/server-process.ts'
-import type { RegisteredUpstream, Verification } from '../../support/server/test-server.ts'
+import {
+  startTestServer,
+  type TestServer,
+  type RegisteredUpstream,
+  type Verification,
+} from '../../support/server/test-server.ts'
 import { pauseAfter } from '../../support/upstream/fault-injection.ts'
 import { startRelay } from '../../support/server/relay-process.ts'
 import { respondWith, respondWithDeltas } from '../../support/upstream/scripted-responses.ts'
@@ -49,7 +52,7 @@ if (skip === false) {
 }
 
 interface PopulatedServer {
-  readonly server: ServerProcess
+  readonly server: TestServer
   readonly upstream: RegisteredUpstream
   readonly ann: Account
   readonly bob: Account
@@ -68,7 +71,7 @@ async function startPopulatedServer(
   t: TestContext,
   env: Record<string, string> = {},
 ): Promise<PopulatedServer> {
-  const server = await startServerProcess(t, { env })
+  const server = await startTestServer(t, { env })
   const upstream = await server.upstream(respondWith('Hello!', { input: 1000, output: 1000 }))
   await server.model('family-a-small', { upstreams: [upstream], limits: { rpm: 100_000 } })
   const ann = await server.account({
@@ -118,7 +121,7 @@ async function readUntil(response: Response, end: string): Promise<void> {
 }
 
 /** Appends this many copies of a request row, with no cost. */
-function fillRequests(server: ServerProcess, count: number): number {
+function fillRequests(server: TestServer, count: number): number {
   const database = new DatabaseSync(join(server.dataDir, 'sluice.db'))
   const columns = database
     .prepare(`select name from pragma_table_info('requests') where name not in ('row_id', 'request_id')`)
@@ -147,7 +150,7 @@ describe('Store migration', () => {
       upstream.next(pauseAfter(200, resume.promise, respondWithDeltas(400, { input: 10, output: 400 })))
       const interrupted = await bob.post(chatRequest('family-a-small', { stream: true }))
       await readUntil(interrupted, ' w150"')
-      await server.relay.kill()
+      await server.kill()
       resume.resolve()
       const last = fillRequests(server, 5000)
 
@@ -225,7 +228,7 @@ describe('Store migration', () => {
       const sluice = new CommandLine(server.dataDir, { DATABASE_URL: url })
       const alone = new CommandLine(server.dataDir)
       assert.match(await sluice.expectFailure(toSqlite), /in use by sluice serve/)
-      await server.relay.kill()
+      await server.kill()
       assert.match(
         await sluice.expectFailure(toSqlite),
         /Node node_\w+ runs, or was not stopped cleanly: .*start and stop it once more/,
@@ -259,7 +262,7 @@ describe('Store migration', () => {
   )
 
   test('Ledger with U+0000 in a reason – moves once it is repaired', { skip }, async (t) => {
-    const server = await startServerProcess(t)
+    const server = await startTestServer(t)
     const { id } = await server.account()
     const credit = { amount: '1', reason: 'REASON', idempotency_key: 'KEY' }
     await server.admin('POST', `/accounts/${id}/credits`, credit)

@@ -1,6 +1,5 @@
 // @backend sqlite – tests the files that ship, not a store
 // @suite all – builds all packages and installs them
-// @relay process – runs the packaged programs
 /**
  * The packages of `npm run package`: what is in them, and that each starts in an empty folder of a machine without a
  * compiler, makes the README's first call, and upgrades the data of an earlier release.
@@ -36,7 +35,7 @@ import { assertSettings } from '../../support/deploy/setting-names.ts'
 import { freePort } from '../../support/upstream/unreachable-addresses.ts'
 import { assertServes, createFile, earlierVersions, withFile } from '../../support/server/earlier-schemas.ts'
 import { startRelay } from '../../support/server/relay-process.ts'
-import { startServerProcess } from '../../support/server/server-process.ts'
+import { startTestServer } from '../../support/server/test-server.ts'
 import { readText, root } from '../../support/source-files.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
 
@@ -191,7 +190,7 @@ describe('Packages', () => {
   })
 
   test('Tarball – upgrades the data of an earlier release, started by the link', async (t) => {
-    const server = await startServerProcess(t)
+    const server = await startTestServer(t)
     await server.model('m', {
       upstreams: [await server.upstream(respondWith('Hi!', { input: 1000, output: 1000 }))],
     })

@@ -1,11 +1,10 @@
 // @backend both
-// @relay process – its clock is shifted by a preloaded module
 /** Old request records are deleted, and everything derived from them is kept. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { chatRequest } from '../../support/server/account.ts'
 import type { JsonObject, List } from '../../support/client/admin-api.ts'
-import { startServerProcess } from '../../support/server/server-process.ts'
+import { startTestServer } from '../../support/server/test-server.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
 import { waitUntil } from '../../support/wait.ts'
 
@@ -15,7 +14,7 @@ const env = { NODE_OPTIONS: `--import=${preload}` }
 
 describe('Request retention', () => {
   test('REQUEST_RETENTION – deletes old records; balances, charges, usage and the ledger stay', async (t) => {
-    const server = await startServerProcess(t, { env })
+    const server = await startTestServer(t, { env })
     const upstream = await server.upstream(respondWith('Hello!', { input: 10, output: 500 }))
     await server.model('m', { upstreams: [upstream], prices: ['0.002', '0.008'] })
     const caller = await server.account({ balance: '1' })

@@ -1,6 +1,5 @@
 // @backend both
 // @suite all – restarts the relay many times
-// @relay process – a test kills the relay
 /** `sluice rotate-key`: interrupted, resumed and finished, while the relay runs and while it is stopped. */
 
 import assert from 'node:assert/strict'
@@ -19,8 +18,7 @@ import type { RotationStep } from '../../../src/process/key-rotation/key-rotatio
 import { chatRequest, type Account } from '../../support/server/account.ts'
 import { CommandLine } from '../../support/server/command-line.ts'
 import { openDatabase } from '../../support/server/database-access.ts'
-import { startServerProcess } from '../../support/server/server-process.ts'
-import type { TestServer } from '../../support/server/test-server.ts'
+import { startTestServer, type TestServer } from '../../support/server/test-server.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
 
 const [first, second] = ['the first passphrase', 'the second passphrase']
@@ -121,7 +119,7 @@ async function findSealedValues(db: Db): Promise<Map<string, Set<string>>> {
 }
 
 async function startPopulated(t: TestContext, env: Record<string, string>) {
-  const server = await startServerProcess(t, { env })
+  const server = await startTestServer(t, { env })
   const upstream = await server.upstream(respondWith('Hello!', { input: 1000, output: 1000 }))
   await server.model('m', { upstreams: [upstream] })
   const account = await server.account({ balance: '1' })
@@ -173,7 +171,7 @@ describe('sluice rotate-key', () => {
     await assertReplays(relay, 'before', stored)
     const meanwhile = await send('meanwhile')
     assert.match(await doctor(), /^warn +encryption key +the rotation that began at \S+ is unfinished/m)
-    await server.relay.kill()
+    await server.kill()
     // The old key alone still works.
     await server.restart(before)
     await assertReplays(relay, 'meanwhile', meanwhile)
@@ -181,10 +179,10 @@ describe('sluice rotate-key', () => {
       await commandLine(server).expectFailure(['rotate-key']),
       /A rotation to another key is unfinished/,
     )
-    await server.relay.kill()
+    await server.kill()
     await server.restart(both)
     await sealOneAgain(server)
-    await server.relay.kill()
+    await server.kill()
     await server.restart(both)
 
     const output = await commandLine(server).output(['rotate-key'])
@@ -241,7 +239,7 @@ describe('sluice rotate-key', () => {
     const old = isAlone ? await readFile(keyFile, 'utf8') : ''
     const stored = await relay.send('before')
     await sealOneAgain(server)
-    await server.relay.kill()
+    await server.kill()
     await server.restart()
     assert.match(
       await commandLine(server).output(['rotate-key']),

@@ -1,5 +1,4 @@
 // @backend both
-// @relay process – a test kills the relay
 /** Graceful shutdown and kill -9: running requests finish or are charged to their mark; nothing is lost or duplicated. */
 
 import assert from 'node:assert/strict'
@@ -10,14 +9,13 @@ import { readPayloads, chatRequest } from '../../support/server/account.ts'
 import type { RequestRecord } from '../../support/server/account.ts'
 import { readEvents } from '../../support/client/event-streams.ts'
 import { finalError, readError, streamedText } from '../../support/client/responses.ts'
-import { sharedServerProcess } from '../../support/server/server-process.ts'
-import type { RegisteredUpstream } from '../../support/server/test-server.ts'
+import { sharedTestServer, type RegisteredUpstream } from '../../support/server/test-server.ts'
 import { neverRespond, pauseAfter, truncateAfter, waitFor } from '../../support/upstream/fault-injection.ts'
 import { respondWith, respondWithDeltas, numberedWords } from '../../support/upstream/scripted-responses.ts'
 import { scriptedDelay, waitUntil } from '../../support/wait.ts'
 
 /** Long enough for some requests before the listener closes, and for running ones to finish after that. */
-const server = await sharedServerProcess({ env: { WORKERS: '2', DRAIN_DELAY: '2s', DRAIN_GRACE: '2s' } })
+const server = await sharedTestServer({ env: { WORKERS: '2', DRAIN_DELAY: '2s', DRAIN_GRACE: '2s' } })
 const usage = { input: 100, output: 50 }
 let modelCount = 0
 
@@ -110,7 +108,7 @@ describe('Shutdown', () => {
   })
 
   test('Start – the port opens when the relay is ready, so no request gets a 503', async () => {
-    await server.relay.kill()
+    await server.kill()
     const readStatus = (): Promise<number> =>
       fetch(`${server.url}/readyz`).then(
         ({ status }) => status,
@@ -168,7 +166,7 @@ describe('Shutdown', () => {
       return { id: response.headers.get('x-request-id') ?? '', text }
     })
     await allReceived.promise
-    await server.relay.kill()
+    await server.kill()
     const delivered = await Promise.all(reads)
     await server.restart()
 
@@ -209,7 +207,7 @@ describe('Shutdown', () => {
         }
       })
       await scriptedDelay(lifeMs)
-      await server.relay.kill()
+      await server.kill()
       await Promise.all(callers)
       await server.restart()
     }
@@ -244,7 +242,7 @@ describe('Shutdown', () => {
       const { headers } = await account.post(long)
       return headers.get('x-ratelimit-remaining-tokens') === '180'
     }, 'actual tokens in the window')
-    await server.relay.kill()
+    await server.kill()
     await server.restart()
     const response = await account.post(long)
     assert.equal(response.status, 429, 'two responses of 410 tokens are counted')

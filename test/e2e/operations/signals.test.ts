@@ -1,6 +1,5 @@
 // @backend both (cluster in long runs)
 // @suite all – starts a relay for each test
-// @relay process – sends signals
 /** Signals that must not end the relay, a log file that is rotated, and a relay whose output nobody reads. */
 import assert from 'node:assert/strict'
 import { mkdtemp, readFile, rm, stat, truncate } from 'node:fs/promises'
@@ -11,13 +10,13 @@ import { describe, test, type TestContext } from 'node:test'
 import { chatRequest, readPayloads } from '../../support/server/account.ts'
 import { streamedText } from '../../support/client/responses.ts'
 import { RelayProcess, startRelay } from '../../support/server/relay-process.ts'
-import { sharedServerProcess } from '../../support/server/server-process.ts'
+import { sharedTestServer } from '../../support/server/test-server.ts'
 import { pauseAfter } from '../../support/upstream/fault-injection.ts'
 import { numberedWords, respondWithDeltas } from '../../support/upstream/scripted-responses.ts'
 import { freePort } from '../../support/upstream/unreachable-addresses.ts'
 import { waitUntil } from '../../support/wait.ts'
 
-const server = await sharedServerProcess()
+const server = await sharedTestServer()
 
 /** A relay whose output loses its reader before the start ends. */
 async function startWithoutReader(t: TestContext, env: Record<string, string> = {}): Promise<RelayProcess> {

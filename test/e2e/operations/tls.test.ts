@@ -1,5 +1,4 @@
 // @backend both (cluster in long runs)
-// @relay process – sends signals
 /** TLS termination by the relay itself. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'

@@ -1,5 +1,4 @@
 // @backend both (cluster in long runs)
-// @relay 2 workers
 /** A field of the relay's own that an upstream rejects is learned once, and signed thinking goes back only to the provider that signed it. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -17,7 +16,7 @@ import type { Script } from '../../support/upstream/exchange.ts'
 import { sharedTestServer, type RegisteredUpstream } from '../../support/server/test-server.ts'
 import { respondWithJson, respondWith } from '../../support/upstream/scripted-responses.ts'
 
-const server = await sharedTestServer()
+const server = await sharedTestServer({ env: { WORKERS: '2' } })
 const alice = await server.account({ balance: '1' })
 const success = respondWith('Hi.', { input: 20, output: 4 })
 

@@ -1,5 +1,4 @@
 // @backend both (cluster in long runs)
-// @relay process – a test kills the relay
 /** `collect_stream`: non-streaming responses are asked for as streams, and collected. */
 
 import assert from 'node:assert/strict'
@@ -7,7 +6,7 @@ import { describe, test } from 'node:test'
 
 import { chatRequest } from '../../support/server/account.ts'
 import { readError, waitForNewestRecord, waitForRecord } from '../../support/client/responses.ts'
-import { sharedServerProcess } from '../../support/server/server-process.ts'
+import { sharedTestServer } from '../../support/server/test-server.ts'
 import {
   messagesRequest,
   postMessages,
@@ -23,7 +22,7 @@ import {
   respondWithJson,
 } from '../../support/upstream/scripted-responses.ts'
 
-const server = await sharedServerProcess()
+const server = await sharedTestServer()
 const usage = { input: 12, output: 9 }
 const timeouts = { first_token_ms: 30_000, idle_ms: 500, answer_ms: 30_000 }
 const collecting = await server.upstream(respondWith('Hello!', usage), { collect_stream: true, timeouts })
@@ -182,7 +181,7 @@ describe('collect_stream', () => {
     collecting.next(script)
     const interrupted = assert.rejects(account.post(chatRequest('m')))
     await received
-    await server.relay.kill()
+    await server.kill()
     await interrupted
     await server.restart()
     const { outcome, completion_tokens: tokens } = await waitForNewestRecord(account)

@@ -1,5 +1,4 @@
 // @backend both
-// @relay process – a test kills the relay
 /** `Idempotency-Key` after a restart or a crash of the relay. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -8,12 +7,12 @@ import { parseAmount } from '../../../src/lib/money.ts'
 import { chatRequest, type Account } from '../../support/server/account.ts'
 import { readEvents } from '../../support/client/event-streams.ts'
 import { waitForRecord, readError } from '../../support/client/responses.ts'
-import { sharedServerProcess } from '../../support/server/server-process.ts'
+import { sharedTestServer } from '../../support/server/test-server.ts'
 import { pauseAfter, waitFor } from '../../support/upstream/fault-injection.ts'
 import { respondWith, respondWithDeltas } from '../../support/upstream/scripted-responses.ts'
 import { readDatabaseBytes } from '../../support/server/database-access.ts'
 
-const server = await sharedServerProcess({ env: { WORKERS: '2' } })
+const server = await sharedTestServer({ env: { WORKERS: '2' } })
 const usage = { input: 1000, output: 100 }
 const upstream = await server.upstream(respondWith('Hello, world!', usage))
 await server.model('m', { upstreams: [upstream], prices: ['0.002', '0.008'] })
@@ -31,7 +30,7 @@ describe('Idempotency keys after a restart', () => {
     const first = await (await repeat(account, 'restarted')).text()
     const stored = await readDatabaseBytes(server.relay)
     assert.ok(stored.includes(account.id) && !stored.includes('particular'))
-    await server.relay.kill()
+    await server.kill()
     await server.restart()
     const again = await repeat(account, 'restarted')
     assert.equal(again.headers.get('idempotent-replayed'), 'true')
@@ -53,7 +52,7 @@ describe('Idempotency keys after a restart', () => {
     const before = upstream.requests.length
     const unanswered = repeat(account, 'unanswered').catch(() => null)
     while (upstream.requests.length === before) await upstream.nextRequest()
-    await server.relay.kill()
+    await server.kill()
     await unanswered
     never.resolve()
     await server.restart()

@@ -1,5 +1,4 @@
 // @backend both
-// @relay 2 workers
 /** `Idempotency-Key`: a repeated request gets the first response again and is charged once. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -18,7 +17,7 @@ import {
   respondWithDeltas,
 } from '../../support/upstream/scripted-responses.ts'
 
-const server = await sharedTestServer()
+const server = await sharedTestServer({ env: { WORKERS: '2' } })
 const usage = { input: 1000, output: 100 }
 const upstream = await server.upstream(respondWith('Hello, world!', usage))
 /** In nanos per token: 2,000 in, 8,000 out. */

@@ -1,5 +1,4 @@
 // @backend both (cluster in long runs)
-// @relay process – reads the memory of the process
 /** Bounds on what callers and upstreams can make the relay read and hold in memory. */
 
 import assert from 'node:assert/strict'
@@ -14,11 +13,11 @@ import {
   sendRawRequest,
   procSkipReason,
 } from '../../support/client/raw-http.ts'
-import { sharedServerProcess } from '../../support/server/server-process.ts'
+import { sharedTestServer } from '../../support/server/test-server.ts'
 import { respondWithFlood, respondWith } from '../../support/upstream/scripted-responses.ts'
 import { waitUntilUnchanged } from '../../support/wait.ts'
 
-const server = await sharedServerProcess({ env: { BODY_LIMIT: '1MiB', SLOW_CLIENT_TIMEOUT: '1s' } })
+const server = await sharedTestServer({ env: { BODY_LIMIT: '1MiB', SLOW_CLIENT_TIMEOUT: '1s' } })
 const upstream = await server.upstream(respondWith('Hello!'))
 await server.model('m', { upstreams: [upstream] })
 const account = await server.account({ balance: '¥1000' })

@@ -14,7 +14,7 @@ import { waitUntil } from '../../support/wait.ts'
 
 const replaysPerMinute = 60
 
-const server = await sharedTestServer({ env: { SLOW_CLIENT_TIMEOUT: '1s' } })
+const server = await sharedTestServer({ env: { WORKERS: '2', SLOW_CLIENT_TIMEOUT: '1s' } })
 const upstream = await server.upstream(respondWith('Hello!'))
 await server.model('m', { upstreams: [upstream] })
 const request = chatRequest('m')

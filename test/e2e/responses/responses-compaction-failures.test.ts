@@ -1,5 +1,4 @@
 // @backend both (cluster in long runs)
-// @relay process – a test kills the relay
 /** What a compaction by the relay holds and charges, and what happens when it fails. */
 
 import assert from 'node:assert/strict'
@@ -14,12 +13,12 @@ import {
   postResponses,
   responsesRequest,
 } from '../../support/client/responses-api.ts'
-import { sharedServerProcess } from '../../support/server/server-process.ts'
+import { sharedTestServer } from '../../support/server/test-server.ts'
 import { neverRespond } from '../../support/upstream/fault-injection.ts'
 import { respondEndlessly, respondWith } from '../../support/upstream/scripted-responses.ts'
 import { waitUntil } from '../../support/wait.ts'
 
-const server = await sharedServerProcess()
+const server = await sharedTestServer()
 const prices = { input: '0.002', output: '0.008' }
 const chat = await server.upstream(respondWith('The bug is fixed.', { input: 20, output: 4 }))
 await server.model('openai', { upstreams: [chat], prices })
@@ -100,7 +99,7 @@ describe('Cost and failures of a compaction', () => {
     const body = responsesRequest('openai', { input: [...conversation, trigger], stream: true })
     const response = await postResponses(caller, body)
     for await (const text of readEvents(response)) if (text.includes('response.in_progress')) break
-    await server.relay.kill()
+    await server.kill()
     await server.restart()
     await server.assertNoOpenHolds()
     const record = await waitForNewestRecord(caller)

@@ -1,5 +1,4 @@
 // @backend both
-// @relay 2 workers
 /** Circuit breaking: when an upstream is taken out of rotation, how it comes back, and that callers cannot trigger it. */
 
 import assert from 'node:assert/strict'
@@ -20,7 +19,7 @@ import { runInParallel } from '../../long/failover-load.ts'
 import { upstreamHealth } from '../../support/server/upstream-health.ts'
 import { waitUntil } from '../../support/wait.ts'
 
-const server = await sharedTestServer()
+const server = await sharedTestServer({ env: { WORKERS: '2' } })
 const usage = { input: 10, output: 5 }
 const healthy = respondWith('Hello!', usage)
 

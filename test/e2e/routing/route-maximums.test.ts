@@ -7,7 +7,7 @@ import { sharedTestServer } from '../../support/server/test-server.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
 import { waitUntil } from '../../support/wait.ts'
 
-const server = await sharedTestServer()
+const server = await sharedTestServer({ env: { WORKERS: '2' } })
 const account = await server.account({ balance: '100' })
 
 interface Model {

@@ -1,5 +1,4 @@
 // @backend both (cluster in long runs)
-// @relay process – its name server is preloaded
 /**
  * Protection against SSRF: an upstream's base URL must not reach our own network. Forty ways to write, hide or redirect
  * to a forbidden address are tried when saving, by the test call and by a request. A canary on loopback represents every
@@ -12,8 +11,7 @@ import { describe, test, type TestContext } from 'node:test'
 
 import { chatRequest } from '../../support/server/account.ts'
 import { freePort } from '../../support/upstream/unreachable-addresses.ts'
-import { startServerProcess } from '../../support/server/server-process.ts'
-import type { TestServer } from '../../support/server/test-server.ts'
+import { startTestServer, type TestServer } from '../../support/server/test-server.ts'
 import { startNameServer } from '../../support/upstream/name-server.ts'
 
 const literals = `
@@ -127,7 +125,7 @@ async function startWithNameServer(t: TestContext): Promise<TestServer> {
     NAME_SERVER: await startNameServer(t, names),
     UPSTREAM_ALLOW: '0.0.0.0/0,::/0',
   }
-  return startServerProcess(t, { env })
+  return startTestServer(t, { env })
 }
 
 describe('Forbidden upstream addresses', () => {

@@ -1,6 +1,5 @@
 // @backend sqlite – what is tested does not depend on the database
 // @suite all – hundreds of calls, with bombs of hundreds of megabytes and waits for timeouts
-// @relay process – reads the memory of the process
 /** Upstreams that respond with hostile bytes: callers see an error in their format, and nobody else sees anything. */
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
@@ -8,11 +7,11 @@ import { after, describe, test } from 'node:test'
 import { HostileCalls } from '../../support/client/hostile-calls.ts'
 import { peakResidentMiB, procSkipReason, residentMiB } from '../../support/client/raw-http.ts'
 import { seedRange } from '../../support/runner/seeds.ts'
-import { sharedServerProcess } from '../../support/server/server-process.ts'
+import { sharedTestServer } from '../../support/server/test-server.ts'
 import { hostileBodies } from '../../support/upstream/hostile-bodies.ts'
 import { hostileFraming } from '../../support/upstream/hostile-framing.ts'
 
-const server = await sharedServerProcess()
+const server = await sharedTestServer()
 const calls = await HostileCalls.start(server)
 after(() => calls.close())
 const residentAtStart = procSkipReason === false ? residentMiB(server) : 0

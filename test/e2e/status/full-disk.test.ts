@@ -1,6 +1,5 @@
 // @backend sqlite – the disk of the embedded database
 // @suite all – starts a relay on a small file system
-// @relay process – its disk is full, which ends other processes
 /** The status page, incidents and availability while the disk is full, and when there is space again. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
@@ -11,7 +10,7 @@ import { commandLineFor } from '../../support/server/command-line.ts'
 import { startRelay } from '../../support/server/relay-process.ts'
 import { fillDisk, mountSmallDisk } from '../../support/server/small-disk.ts'
 import { readRelayApi, readStatus, rejectRequests } from '../../support/server/status.ts'
-import { serverOf, type ServerProcess } from '../../support/server/server-process.ts'
+import { TestServer } from '../../support/server/test-server.ts'
 import { respondWith } from '../../support/upstream/scripted-responses.ts'
 import { scriptedDelay, waitUntil } from '../../support/wait.ts'
 
@@ -32,13 +31,13 @@ const title = 'Relay API: requests are rejected'
 
 describe('Full disk', () => {
   test('Relay API – is down with an incident at once; rejections count as failures', async (t) => {
-    const opened: ServerProcess[] = []
+    const opened: TestServer[] = []
     // Before the disk is unmounted.
     t.after(() => Promise.all(opened.map((one) => one.close())))
     const disk = mountSmallDisk(t)
     if (disk === null) return t.skip('requires the right to mount a file system')
     const env = { INCIDENT_RECOVERY: '1s' }
-    const server = serverOf(await startRelay({ dataDir: join(disk, 'data'), env }), { env })
+    const server = new TestServer(await startRelay({ dataDir: join(disk, 'data'), env }), { env })
     opened.push(server)
     await server.model('m', { upstreams: [await server.upstream(respondWith('Hello!'))] })
     const account = await server.account({ balance: '1' })

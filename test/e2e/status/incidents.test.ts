@@ -1,12 +1,11 @@
 // @backend both (cluster in long runs)
-// @relay process – a test kills the relay
 /** Availability counts, incidents that open and close automatically, and incidents that operators post. */
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 
 import { chatRequest, type Account } from '../../support/server/account.ts'
-import { sharedServerProcess } from '../../support/server/server-process.ts'
+import { sharedTestServer } from '../../support/server/test-server.ts'
 import { respondWithError, respondWithJson, respondWith } from '../../support/upstream/scripted-responses.ts'
 import { scriptedDelay, waitUntil } from '../../support/wait.ts'
 
@@ -47,7 +46,7 @@ interface Availability {
   }[]
 }
 
-const server = await sharedServerProcess({ env: { INCIDENT_RECOVERY: '2s' } })
+const server = await sharedTestServer({ env: { INCIDENT_RECOVERY: '2s' } })
 
 async function listIncidents(model: string, query = ''): Promise<Incident[]> {
   const { data } = await server.admin<{ data: Incident[] }>('GET', `/incidents?${query}`)
@@ -220,7 +219,7 @@ describe('Incidents and availability', () => {
     const [opened] = [
       await pollUnderTraffic(account, 'crashed', async () => (await listIncidents('crashed'))[0]),
     ]
-    await server.relay.kill()
+    await server.kill()
     await server.restart()
     // The roll-ups from before the crash are kept, so the burn rate alerts with the first check.
     await pollUnderTraffic(account, 'crashed', async () => {

@@ -5,7 +5,6 @@ import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 
 import type { Account } from '../server/account.ts'
-import type { ServerProcess } from '../server/server-process.ts'
 import type { TestServer } from '../server/test-server.ts'
 
 export const MiB = 1024 * 1024
@@ -50,28 +49,30 @@ export function isOpenAtRelay(server: TestServer, { localPort }: Socket): boolea
     port.toString(16).toUpperCase().padStart(4, '0'),
   )
   const row = new RegExp(`^ *\\d+: \\w+:${ownPort} \\w+:${peerPort} ${established} `, 'm')
-  return ['tcp', 'tcp6'].some((name) => row.test(readFileSync(`/proc/self/net/${name}`, 'utf8')))
+  return ['tcp', 'tcp6'].some((name) =>
+    row.test(readFileSync(`/proc/${server.relay.pid}/net/${name}`, 'utf8')),
+  )
 }
 
 /** Why tests that inspect the relay's process are skipped; false on Linux. */
 export const procSkipReason = process.platform === 'linux' ? false : 'only Linux has /proc'
 
 /** The bytes the relay has read so far, from sockets and files. */
-export function bytesRead(server: ServerProcess): number {
+export function bytesRead(server: TestServer): number {
   return readProcValue(server, 'io', 'rchar')
 }
 
 /** The relay's resident memory in MiB. */
-export function residentMiB(server: ServerProcess): number {
+export function residentMiB(server: TestServer): number {
   return readProcValue(server, 'status', 'VmRSS') / 1024
 }
 
 /** The most memory that was resident at any time, in MiB. */
-export function peakResidentMiB(server: ServerProcess): number {
+export function peakResidentMiB(server: TestServer): number {
   return readProcValue(server, 'status', 'VmHWM') / 1024
 }
 
-function readProcValue(server: ServerProcess, file: string, name: string): number {
+function readProcValue(server: TestServer, file: string, name: string): number {
   const text = readFileSync(`/proc/${server.relay.pid}/${file}`, 'utf8')
   return Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(text)?.[1])
 }

@@ -5,7 +5,7 @@
  */
 
 import { createFromTemplate } from '../../../src/db/postgres/postgres.fixture.ts'
-import { setRelaySettings } from '../server/relay.ts'
+import { setRelaySettings } from '../server/relay-process.ts'
 
 const { TEST_CLUSTER_POSTGRES: server = '', TEST_CLUSTER_REDIS: redis = '' } = process.env
 const urls = new Map<string, Promise<string>>()

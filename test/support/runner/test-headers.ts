@@ -13,12 +13,8 @@
  *
  *     // @drives a browser                       or `a client`: what fails is run once more, alone, after all others
  *
- *     // @relay 2 workers                       its relays have two worker threads instead of one worker
- *     // @relay process – <reason>              its relays may be processes of their own
- *
  * These lines come before all others, in any order. `@backend` is in every end-to-end test; clusters are not part of
- * `npm test`. Without `@relay`, the relays of a file run in the process of the test, each with one worker on the main
- * thread.
+ * `npm test`.
  */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -40,7 +36,6 @@ export interface ClusterFiles {
 
 const backendHeader =
   /^\/\/ @backend (?:both(?: \((?<option>also without Redis|cluster in long runs)\))?|(?<store>sqlite|postgres) – (?<reason>\S.*))$/m
-const relayHeader = /^\/\/ @relay (?:(?<workers>[1-9]) workers|process – \S.*)$/m
 const suiteHeader = /^\/\/ @suite all – \S.*$/m
 const ownProcessHeader = /^\/\/ @own-process – \S.*$/m
 const drivesHeader = /^\/\/ @drives (?:a browser|a client)$/m
@@ -76,31 +71,6 @@ export function needsOwnProcess(text: string): boolean {
 /** Whether a failure may be due to a browser, or to a client that is not ours. */
 export function drivesForeignProgram(text: string): boolean {
   return drivesHeader.test(headerOf(text))
-}
-
-/** How the relays of a test file run. */
-export interface RelayHeader {
-  /** Of relays in the process of the test. */
-  readonly workers: number
-  /** Whether there may be relays in processes of their own. */
-  readonly hasProcess: boolean
-}
-
-/** What the header of a test file says. */
-export function relayOf(text: string): RelayHeader {
-  const match = relayHeader.exec(headerOf(text))
-  const workers = match?.groups?.['workers']
-  return { workers: Number(workers ?? 1), hasProcess: match !== null && workers === undefined }
-}
-
-/** The number of workers of a relay in the process of this test file. */
-export function relayWorkers(file: string): number {
-  return relayOf(readFileSync(file, 'utf8')).workers
-}
-
-/** Whether this test file may start relays as processes. */
-export function needsProcess(file: string): boolean {
-  return relayOf(readFileSync(file, 'utf8')).hasProcess
 }
 
 /** The files that run again on a cluster. */

@@ -9,8 +9,7 @@ import { after, type TestContext } from 'node:test'
 import { startPostgres, type PostgresServer } from '../../../src/db/postgres/postgres.fixture.ts'
 import { sendConcurrently } from '../client/parallel-requests.ts'
 import { Account, chatRequest } from './account.ts'
-import { serverOf, type ServerProcess } from './server-process.ts'
-import type { RegisteredUpstream } from './test-server.ts'
+import { TestServer, type RegisteredUpstream } from './test-server.ts'
 import { startRelay, type RelayProcess } from './relay-process.ts'
 import { waitFor } from '../upstream/fault-injection.ts'
 import { respondWith } from '../upstream/scripted-responses.ts'
@@ -23,7 +22,7 @@ export const modelPrices: [string, string] = ['0.002', '0.008']
 const minUnseenHold = 0.008
 
 export interface Cluster {
-  readonly server: ServerProcess
+  readonly server: TestServer
   readonly postgres: PostgresServer
   readonly url: string
   /** All nodes; the test server's is the first. */
@@ -104,7 +103,7 @@ async function openCluster(
   const postgres = sharedServer ?? (await startPostgres())
   const folder = await mkdtemp(join(tmpdir(), 'sluice-nodes-'))
   const nodes: RelayProcess[] = []
-  let opened: ServerProcess | null = null
+  let opened: TestServer | null = null
   onOpen(nodes, async () => {
     try {
       await opened?.close()
@@ -119,7 +118,7 @@ async function openCluster(
   await startNodes(nodes, folder, count, settings)
   const [first] = nodes
   if (first === undefined) throw new Error('A cluster has at least one node.')
-  const server = serverOf(first, { env: settings })
+  const server = new TestServer(first, { env: settings })
   opened = server
   return {
     server,

@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 
-import type { Relay } from './relay.ts'
+import type { RelayProcess } from './relay-process.ts'
 
 const program = fileURLToPath(new URL('../../../bin/sluice.js', import.meta.url))
 
@@ -19,7 +19,7 @@ export interface CommandResult {
 
 /** The command line for a relay's data directory, whether the relay is running or not, with these settings more. */
 export function commandLineFor(
-  { dataDir, port, clusterSettings }: Relay,
+  { dataDir, port, clusterSettings }: RelayProcess,
   more: Readonly<Record<string, string>> = {},
 ): CommandLine {
   return new CommandLine(dataDir, { PORT: String(port), ...clusterSettings, ...more })

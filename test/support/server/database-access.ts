@@ -8,14 +8,14 @@ import type { Db } from '../../../src/db/db.ts'
 import { openClient } from '../../../src/db/postgres/connection.ts'
 import { openPostgresDb } from '../../../src/db/postgres/postgres-db.ts'
 import { openStore } from '../../../src/db/sqlite/store.ts'
-import type { Relay } from './relay.ts'
+import type { RelayProcess } from './relay-process.ts'
 
 /** A bytea value as PostgreSQL prints it in a row. */
 const hexBytes = /\\\\x([0-9a-f]*)/g
 const hexToText = (_: string, hex: string): string => Buffer.from(hex, 'hex').toString('latin1')
 
 /** Executes one statement that bypasses the relay. */
-export async function executeSql({ databaseUrl, dataDir }: Relay, statement: string): Promise<void> {
+export async function executeSql({ databaseUrl, dataDir }: RelayProcess, statement: string): Promise<void> {
   if (databaseUrl === undefined) {
     const database = new DatabaseSync(join(dataDir, 'sluice.db'))
     database.exec(statement)
@@ -28,7 +28,7 @@ export async function executeSql({ databaseUrl, dataDir }: Relay, statement: str
 }
 
 /** The whole content of the database as bytes: SQLite's files, or every row of every PostgreSQL table as text. */
-export async function readDatabaseBytes({ databaseUrl, dataDir }: Relay): Promise<Buffer> {
+export async function readDatabaseBytes({ databaseUrl, dataDir }: RelayProcess): Promise<Buffer> {
   if (databaseUrl === undefined) {
     const names = readdirSync(dataDir).filter((name) => /^sluice\.db(-wal)?$/.test(name))
     return Buffer.concat(names.map((name) => readFileSync(join(dataDir, name))))
@@ -53,7 +53,7 @@ export async function readDatabaseBytes({ databaseUrl, dataDir }: Relay): Promis
 export async function openDatabase({
   databaseUrl,
   dataDir,
-}: Relay): Promise<{ readonly db: Db; close(): Promise<void> }> {
+}: RelayProcess): Promise<{ readonly db: Db; close(): Promise<void> }> {
   if (databaseUrl === undefined) return openStore({ dataDir })
   const db = openPostgresDb(databaseUrl, 'tests')
   return { db, close: () => db.close() }

@@ -1,8 +1,6 @@
 /**
  * A complete relay for end-to-end tests, with its own port and data directory, and helpers that create accounts,
- * upstreams and models. Closing it verifies the ledger; a test ends with `await server.assertNoOpenHolds()`. It runs in
- * the test's own process, with the workers that the file's `// @relay` line names (test/support/runner/test-headers.ts);
- * server-process.ts starts it as a process.
+ * upstreams and models. Closing it verifies the ledger; a test ends with `await server.assertNoOpenHolds()`.
  */
 
 import assert from 'node:assert/strict'
@@ -14,11 +12,8 @@ import { after, afterEach, type TestContext } from 'node:test'
 import { Account, chatRequest } from './account.ts'
 import type { RequestRecord } from './account.ts'
 import type { Script } from '../upstream/exchange.ts'
-import { copyPreparedStore } from './prepared-store.ts'
-import { RelayInProcess } from './relay-in-process.ts'
-import type { Exit, Relay, RelaySettings } from './relay.ts'
-import { currentTestFile } from '../runner/current-test-file.ts'
-import { relayWorkers } from '../runner/test-headers.ts'
+import { startRelay } from './relay-process.ts'
+import type { Exit, RelayProcess } from './relay-process.ts'
 import { respondWith } from '../upstream/scripted-responses.ts'
 import { startScriptedUpstream } from '../upstream/scripted-upstream.ts'
 import type { ScriptedUpstream } from '../upstream/scripted-upstream.ts'
@@ -59,41 +54,12 @@ export interface TestServerSettings {
 }
 
 /** Starts a relay for one test and closes it afterwards, even if the test fails. */
-export function startTestServer(t: TestContext, settings: TestServerSettings = {}): Promise<TestServer> {
-  return serverForTest(t, settings, openerForFile())
-}
-
-/**
- * Starts one relay for all tests of a file and closes it after the last one. Each test must leave no open holds; the
- * ledger is verified at the end, because that costs as much as many requests.
- */
-export function sharedTestServer(settings: TestServerSettings = {}): Promise<TestServer> {
-  return serverForFile(settings, openerForFile())
-}
-
-type Opener<AnyRelay extends Relay> = (settings: RelaySettings) => Promise<AnyRelay>
-
-/** Opens relays with the number of workers that the test file names. */
-function openerForFile(): Opener<Relay> {
-  const workers = String(relayWorkers(currentTestFile()))
-  return ({ env, ...settings }) => RelayInProcess.open({ ...settings, env: { WORKERS: workers, ...env } })
-}
-
-async function createServer<AnyRelay extends Relay>(
-  settings: TestServerSettings,
-  open: Opener<AnyRelay>,
-): Promise<TestServer<AnyRelay>> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-test-'))
-  await copyPreparedStore(dataDir)
-  return new TestServer(await open({ dataDir, env: settings.env ?? {} }), settings, open)
-}
-
-export async function serverForTest<AnyRelay extends Relay>(
+export async function startTestServer(
   t: TestContext,
-  settings: TestServerSettings,
-  open: Opener<AnyRelay>,
-): Promise<TestServer<AnyRelay>> {
-  const server = await createServer(settings, open)
+  settings: TestServerSettings = {},
+): Promise<TestServer> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-test-'))
+  const server = new TestServer(await startRelay({ dataDir, env: settings.env }), settings)
   t.after(async () => {
     if (t.error !== null) for (const line of server.log.slice(-40)) t.diagnostic(line)
     await server.close()
@@ -101,11 +67,13 @@ export async function serverForTest<AnyRelay extends Relay>(
   return server
 }
 
-export async function serverForFile<AnyRelay extends Relay>(
-  settings: TestServerSettings,
-  open: Opener<AnyRelay>,
-): Promise<TestServer<AnyRelay>> {
-  const server = await createServer(settings, open)
+/**
+ * Starts one relay for all tests of a file and closes it after the last one. Each test must leave no open holds; the
+ * ledger is verified at the end, because that costs as much as many requests.
+ */
+export async function sharedTestServer(settings: TestServerSettings = {}): Promise<TestServer> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'sluice-test-'))
+  const server = new TestServer(await startRelay({ dataDir, env: settings.env }), settings)
   afterEach(() => server.assertNothingHeld())
   after(async () => {
     try {
@@ -117,23 +85,20 @@ export async function serverForFile<AnyRelay extends Relay>(
   return server
 }
 
-export class TestServer<AnyRelay extends Relay = Relay> {
-  relay: AnyRelay
+export class TestServer {
+  relay: RelayProcess
   /** The scripted upstreams that it started. */
   private readonly openedUpstreams: ScriptedUpstream[] = []
   private readonly accounts: Account[] = []
   /** The accounts created since `assertNothingHeld` last checked. */
   private uncheckedAccounts: Account[] = []
   private readonly settings: TestServerSettings
-  private readonly open: Opener<AnyRelay>
   private readonly earlierLines: string[] = []
   private nameCount = 0
 
-  /** `open`: opens it again on a restart. */
-  constructor(relay: AnyRelay, settings: TestServerSettings, open: Opener<AnyRelay>) {
+  constructor(relay: RelayProcess, settings: TestServerSettings) {
     this.relay = relay
     this.settings = settings
-    this.open = open
   }
 
   get url(): string {
@@ -261,12 +226,16 @@ export class TestServer<AnyRelay extends Relay = Relay> {
     return this.relay.stop()
   }
 
+  kill(): Promise<Exit> {
+    return this.relay.kill()
+  }
+
   /** Restarts on the same data directory and port; stops the relay first if it is running. */
   async restart(env: Record<string, string> = {}): Promise<void> {
     if (this.relay.isRunning) await this.stop()
     this.earlierLines.push(...this.relay.lines)
     const { dataDir, port } = this.relay
-    this.relay = await this.open({ dataDir, port, env: { ...this.settings.env, ...env } })
+    this.relay = await startRelay({ dataDir, port, env: { ...this.settings.env, ...env } })
   }
 
   /** Verifies the ledger, stops the relay and its upstreams, and removes the data. */
