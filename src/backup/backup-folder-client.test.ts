@@ -13,7 +13,7 @@ describe('backup folder', () => {
     const dir = createTemporaryDir(t)
     const path = join(dir, 'backup-1', 'manifest.json')
     mkdirSync(join(dir, 'backup-1'))
-    // Whoever opens it waits for a writer, as for a server that is gone.
+    // Opening it waits for a writer, as for a server that is gone.
     execFileSync('mkfifo', [path])
     const folder = new BackupFolderClient(undefined, 500)
     t.after(() => folder.close())

@@ -14,7 +14,7 @@ interface BegunCall {
 }
 
 /**
- * Tells to which call a piece belongs: by its index, else by its id, else by its position. Some upstreams number every call
+ * Decides to which call a piece belongs: by its index, else by its id, else by its position. Some upstreams number every call
  * 0, or none, so a new id with a name begins another call.
  */
 export class CallPieces {

@@ -31,7 +31,7 @@ export async function waitUntil<Value>(
   }
 }
 
-/** Fails if the condition becomes true within the time. `reason`: why no event tells that it never will. */
+/** Fails if the condition becomes true within the time. `reason`: why no event shows that it never will. */
 export async function staysFalse(
   condition: () => boolean | Promise<boolean>,
   forMs: number,

@@ -46,7 +46,7 @@ export interface UpstreamError extends ErrorDetail {
   /** The upstream's status; `null` if there was no response. */
   readonly status: number | null
   readonly retryAfterMs: number | null
-  /** The prompt is longer than the context, which the caller is told in the words of its own format. */
+  /** The prompt is longer than the context, which is reported in the words of the caller's format. */
   readonly isContextTooLong?: true
 }
 
